@@ -29,9 +29,11 @@ const std::vector<Layer>& layers() {
       {"src/graph", {"graph"}},
       {"src/frontend", {"graph", "frontend"}},
       {"src/planner", {"graph", "planner"}},
-      {"src/emit_cuda", {"graph", "planner", "emit_cuda", "runtime/bundle_format.h"}},
+      {"src/emit_cuda",
+       {"graph", "planner", "emit_cuda", "runtime/bundle_format.h", "runtime/program_codec.h",
+        "runtime/content_hash.h"}},
       {"src/runtime", {"runtime"}},
-      {"src/emulator", {"emulator", "runtime", "emit_cuda/device"}},
+      {"src/emulator", {"emulator", "runtime", "emit_cuda/device", "graph/error.h"}},
   };
   return table;
 }

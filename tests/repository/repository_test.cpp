@@ -47,4 +47,8 @@ TEST_CASE("the text speaks of the project only") {
 
 TEST_CASE("CMake names every source") { CHECK(to_text(check_cmake(this_repository())) == ""); }
 
+TEST_CASE("links in Markdown lead somewhere") {
+  CHECK(to_text(check_links(this_repository())) == "");
+}
+
 }  // namespace stitch::repository

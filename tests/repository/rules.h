@@ -41,4 +41,7 @@ Violations check_words(const SourceTree& tree);
 // CMakeLists.txt above it.
 Violations check_cmake(const SourceTree& tree);
 
+// Every relative link of a Markdown file leads to a file or folder.
+Violations check_links(const SourceTree& tree);
+
 }  // namespace stitch::repository

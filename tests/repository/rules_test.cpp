@@ -142,6 +142,22 @@ TEST_CASE("CMake names its sources and downloads nothing") {
             .empty());
 }
 
+TEST_CASE("a link of a Markdown file leads to a file or folder of the repository") {
+  const auto count = [](const std::string& link) {
+    return check_links({make_source_file("docs/a.md", "see [it](" + link + ")\n"),
+                        make_source_file("src/graph/ops.def", "")})
+        .size();
+  };
+  CHECK(count("a.md") == 0);
+  CHECK(count("a.md#section") == 0);
+  CHECK(count("#section") == 0);
+  CHECK(count("../src/graph/ops.def") == 0);
+  CHECK(count("../src/graph") == 0);
+  CHECK(count("https://arxiv.org/abs/2009.10924") == 0);
+  CHECK(count("b.md") == 1);
+  CHECK(count("src/graph/ops.def") == 1);
+}
+
 TEST_CASE("a source tree is read without build folders, hidden folders and binary files") {
   namespace fs = std::filesystem;
   const fs::path root = fs::path(STITCH_BINARY_DIR) / "repository_test_tree";
