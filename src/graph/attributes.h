@@ -6,6 +6,8 @@
 
 #include "graph/dim.h"
 #include "graph/dtype.h"
+#include "graph/error.h"
+#include "graph/op.h"
 #include "graph/tensor.h"
 
 namespace stitch {
@@ -112,5 +114,14 @@ using Attributes =
                  PadAttributes, AxisAttributes, GatherNdAttributes, ScatterAttributes,
                  ReduceAttributes, ArgReduceAttributes, WindowAttributes, CumulativeAttributes,
                  TopKAttributes, MatmulAttributes, ConvAttributes>;
+
+// The alternative that `op` carries, with its default values; monostate for ops without any.
+Attributes default_attributes(Op op);
+
+template <class T>
+const T& attributes_as(const Attributes& attributes) {
+  if (const T* found = std::get_if<T>(&attributes)) return *found;
+  throw InternalError("a node carries the attributes of another op");
+}
 
 }  // namespace stitch

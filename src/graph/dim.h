@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stitch {
@@ -47,6 +49,13 @@ class Dim {
   int64_t constant_ = 0;
   std::shared_ptr<const Expression> expression_;  // null for constants
 };
+
+// The tightest bounds that interval arithmetic over "every symbol is at least 0" finds; none where
+// it finds no bound. lower_bound(a - b) >= 0 proves a >= b.
+std::optional<int64_t> lower_bound(const Dim& dim);
+std::optional<int64_t> upper_bound(const Dim& dim);
+// Reads what to_string prints; ModelError otherwise.
+Dim parse_dim(std::string_view text);
 
 using Shape = std::vector<Dim>;
 

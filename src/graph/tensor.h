@@ -32,6 +32,8 @@ class Tensor {
   std::span<const std::byte> bytes() const { return bytes_; }
   // Writable bytes; makes an own copy first when the storage is shared or mapped.
   std::span<std::byte> mutable_bytes();
+  // The same bytes under other extents of equal element count.
+  Tensor reshaped(std::vector<int64_t> extents) const;
 
   template <class T>
   std::span<const T> as() const {
