@@ -59,6 +59,8 @@ struct Place {
   int64_t offset = 0;            // kShared: bytes in the arena
   std::vector<AtomId> axes;      // kShared, kScratch: the value's atoms that index it, outer first
   std::vector<int64_t> strides;  // kShared, kScratch: elements per entry of `axes` (padding)
+  int64_t row_stride = 0;        // kShared: elements per row of the block; the block's rows are
+                                 // numbered r * row_threads + team. 0: one row, or all share it
   BufferId buffer;               // kScratch
 };
 
@@ -116,6 +118,10 @@ struct Root {
   AccessValueId value;        // computed by a node of this kernel, or for kStore any value
   BufferId buffer;            // kStore
   std::vector<ExprId> index;  // kStore: per dim of the buffer, over the value's atoms
+  // kReduce whose threads are not lanes of one warp: shared memory in which their partial results
+  // meet (two reductions in a row have different slots, so that one barrier each is enough).
+  int64_t slot_offset = -1;
+  int64_t slot_bytes = 0;
 };
 
 struct Group {
@@ -146,6 +152,9 @@ struct Stage {
   Separation before = Separation::kNone;
   std::vector<AtomId> split_axes;  // of the previous stage's block_axes (ticket, row barrier)
   bool whole_grid = false;         // ticket: all blocks of the part, whatever they own
+  int counter = -1;                // the first of its counters (one per assignment of the previous
+                                   // stage's block_axes without split_axes; whole grid: one)
+  int64_t flag_offset = -1;        // ticket: 4 bytes of shared memory for the answer
   StageMapping mapping;
   ContractionMapping contraction;  // kind kContraction only
   std::vector<Guard> guards;       // of ragged atom splits: points outside are skipped
