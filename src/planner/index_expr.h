@@ -7,6 +7,7 @@
 //   (head*64 + lane) / 64 = head,   (head*64 + lane) % 64 = lane.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,7 +60,8 @@ class IndexPool {
 
   ExprId constant(int64_t value);
   ExprId of(AtomId atom);
-  // `range` bounds the value that is read (after negative indices were normalised and clamped).
+  // `range` bounds the value that is read (after negative indices were normalised and clamped); the
+  // same read always has the same range.
   ExprId of(ReadId read, Range range);
   ExprId add(ExprId a, ExprId b);
   ExprId add(ExprId a, int64_t constant);
@@ -78,10 +80,17 @@ class IndexPool {
   // Atoms anywhere inside, sorted, without duplicates (not those inside of reads).
   std::vector<AtomId> atoms_of(ExprId id) const;
   bool has_read(ExprId id) const;
-  // Replaces atoms; expressions under reads are replaced through `map_read`, see substitute_read.
+  // Reads anywhere inside, sorted, without duplicates (not those inside of reads).
+  std::vector<ReadId> reads_of(ExprId id) const;
+  Range read_range(ReadId read) const { return read_ranges_[read.index]; }
+  // Replaces atoms. A read keeps its id unless `map_read` gives another expression for it:
+  // AccessSubstitution (access_substitute.h) rewrites what is read.
   using AtomMap = std::unordered_map<AtomId, ExprId>;
-  ExprId substitute(ExprId id, const AtomMap& map);
+  using ReadMap = std::function<ExprId(ReadId)>;
+  ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read = {});
 
+  // sum(index[i] * strides[i]).
+  ExprId weighted_sum(const std::vector<ExprId>& index, const std::vector<int64_t>& strides);
   // sum(index[i] * stride of dim i) for row-major extents.
   ExprId linearise(const std::vector<ExprId>& index, const std::vector<int64_t>& extents);
   // The inverse: `linear` taken apart into one expression per extent.
@@ -91,10 +100,34 @@ class IndexPool {
 
  private:
   ExprId intern(Expr expr);
+  ExprId make_sum(int64_t constant, std::vector<Term> terms);
+  bool recombine(std::vector<Term>& terms, int64_t& constant);
+  ExprId of_factor(Term term) { return make_sum(0, {term}); }
+  Range factor_range(const Term& term) const;
+  Range sum_range(int64_t constant, const std::vector<Term>& terms) const;
+  ExprId divide(ExprId a, int64_t divisor);
+  ExprId divide_remainder(int64_t constant, std::vector<Term> terms, int64_t divisor);
+  ExprId reduce_modulo(ExprId a, int64_t divisor);
+  ExprId bound(ExprId a, int64_t bound, FactorKind kind);
+  ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read,
+                    std::unordered_map<ExprId, ExprId>& done);
+
+  struct Operation {
+    ExprId expr;
+    int64_t operand = 0;
+    FactorKind kind = FactorKind::kAtom;
+    friend bool operator==(const Operation&, const Operation&) = default;
+  };
+  struct OperationHash {
+    size_t operator()(const Operation& operation) const noexcept;
+  };
+
   std::vector<Atom> atoms_;
   std::vector<Expr> exprs_;
-  std::vector<Range> ranges_;
+  std::vector<Range> ranges_;       // of exprs_
+  std::vector<Range> read_ranges_;  // of ReadId
   std::unordered_multimap<uint64_t, ExprId> by_hash_;
+  std::unordered_map<Operation, ExprId, OperationHash> done_;  // results of floordiv, mod, min, max
 };
 
 }  // namespace stitch

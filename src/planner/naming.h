@@ -1,0 +1,27 @@
+// Names that the reader of emitted code meets: kernels from the ONNX nodes in them, buffers from
+// the ONNX values.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "graph/graph.h"
+
+namespace stitch {
+
+// "/encoder/layer.0/attention/Softmax" and two more, number 3:
+//   "k03_encoder_layer_0_attention_softmax_add"; lower snake case, at most 48 characters.
+std::string kernel_name(int number, const Graph& graph, std::span<const SourceId> sources);
+
+// Hands out buffer names: the last part of the ONNX value's name as a C identifier, made unique by
+// a number at its end.
+class BufferNames {
+ public:
+  std::string take(std::string_view value_name);
+
+ private:
+  std::unordered_set<std::string> taken_;
+};
+
+}  // namespace stitch
