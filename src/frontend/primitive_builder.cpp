@@ -251,6 +251,14 @@ ValueId PrimitiveBuilder::mean(ValueId x, const std::vector<int>& axes, bool kee
   return binary(Op::k_div, sum, scalar_integer(dtype(x), count.constant()));
 }
 
+ValueId PrimitiveBuilder::spread(ValueId reduced, const Shape& to, const std::vector<int>& axes) {
+  std::vector<int> kept;
+  for (int axis = 0; axis < static_cast<int>(to.size()); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
+  }
+  return broadcast_axes(reduced, to, std::move(kept));
+}
+
 ValueId PrimitiveBuilder::matmul(ValueId a, ValueId b) {
   const bool vector_a = rank(a) == 1;
   const bool vector_b = rank(b) == 1;
@@ -295,9 +303,9 @@ ValueId PrimitiveBuilder::matmul(ValueId a, ValueId b) {
 
 std::optional<Tensor> PrimitiveBuilder::known(ValueId x) {
   constexpr int64_t kLargest = int64_t{1} << 22;  // elements
-  if (const Tensor* tensor = graph_.constant(x)) return *tensor;
   const auto found = known_.find(x);
   if (found != known_.end()) return found->second;
+  if (const Tensor* tensor = graph_.constant(x)) return *tensor;
   std::optional<Tensor>& result = known_[x];
   const Value& value = graph_.value(x);
   if (!value.producer.valid() || !is_constant(value.type.shape)) return result;

@@ -85,6 +85,8 @@ class PrimitiveBuilder {
   // Reductions. Half types are the caller's to widen.
   ValueId reduce(ReduceKind kind, ValueId x, std::vector<int> axes, bool keep_axes);
   ValueId mean(ValueId x, const std::vector<int>& axes, bool keep_axes);
+  // A value reduced over `axes` repeated along them again, to `shape`.
+  ValueId spread(ValueId reduced, const Shape& shape, const std::vector<int>& axes);
 
   // NumPy's matmul rule on ranks and leading axes.
   ValueId matmul(ValueId a, ValueId b);
@@ -97,6 +99,8 @@ class PrimitiveBuilder {
   // The tensor that a value is known to be: a constant, or computed from constants (by the
   // evaluator; values of more than 2^22 elements are not computed).
   std::optional<Tensor> known(ValueId x);
+  // The data of this constant is not there: nothing computed from it is known.
+  void mark_absent(ValueId constant) { known_[constant] = std::nullopt; }
 
  private:
   Graph& graph_;

@@ -1,0 +1,79 @@
+#include "frontend/import_onnx.h"
+
+#include <fmt/format.h>
+
+#include "frontend/graph_importer.h"
+#include "frontend/onnx_model.h"
+#include "graph/error.h"
+
+namespace stitch {
+namespace {
+
+int64_t count_nodes(const std::vector<OnnxNode>& nodes) {
+  int64_t count = 0;
+  for (const OnnxNode& node : nodes) {
+    if (node.op_type != "Constant") ++count;
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (const auto* body = std::get_if<std::shared_ptr<const OnnxGraph>>(&attribute.value)) {
+        count += count_nodes((*body)->nodes);
+      }
+    }
+  }
+  return count;
+}
+
+int64_t count_nodes(const OnnxModel& model) {
+  int64_t count = count_nodes(model.graph.nodes);
+  for (const OnnxFunction& function : model.functions) count += count_nodes(function.nodes);
+  return count;
+}
+
+// One problem as it is; several as a numbered list.
+std::string list_problems(const std::filesystem::path& file,
+                          const std::vector<ImportProblem>& problems) {
+  if (problems.size() == 1) return to_string(problems.front());
+  std::string text = fmt::format("{} problems in '{}':", problems.size(), file.string());
+  for (size_t i = 0; i < problems.size(); ++i) {
+    text += fmt::format("\n  {}. {}", i + 1, to_string(problems[i], "     "));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const ImportProblem& problem, const std::string& indent) {
+  std::string text;
+  if (!problem.op.empty()) text = fmt::format("node '{}' ({}): ", problem.node, problem.op);
+  text += problem.reason;
+  for (const std::string& note : problem.notes) text += fmt::format("\n{}note: {}", indent, note);
+  for (const std::string& help : problem.helps) text += fmt::format("\n{}help: {}", indent, help);
+  return text;
+}
+
+ImportResult import_onnx(const std::filesystem::path& file, const ImportOptions& options) {
+  const OnnxModel model =
+      read_model(file, {.weights_may_be_absent = options.weights_may_be_absent});
+  GraphImporter importer(model, options);
+  importer.run();
+  const auto problems = importer.take_problems();
+  if (!problems.empty()) throw ModelError(list_problems(file, problems));
+  ImportResult result{importer.take_graph(), importer.take_notes()};
+  result.graph.onnx_node_count = count_nodes(model);
+  return result;
+}
+
+CheckReport check_onnx(const std::filesystem::path& file, const ImportOptions& options) {
+  const OnnxModel model =
+      read_model(file, {.weights_may_be_absent = options.weights_may_be_absent});
+  GraphImporter importer(model, options);
+  importer.run();
+  CheckReport report;
+  report.node_count = count_nodes(model);
+  const auto opset = model.opsets.find("");
+  report.opset = opset == model.opsets.end() ? 0 : opset->second;
+  report.problems = importer.take_problems();
+  report.notes = importer.take_notes();
+  return report;
+}
+
+}  // namespace stitch
