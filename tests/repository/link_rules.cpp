@@ -25,13 +25,13 @@ std::string resolve(const SourceFile& from, std::string link) {
 }  // namespace
 
 Violations check_links(const SourceTree& tree) {
-  static const std::regex kLink(R"(\]\(([^)\s]+)\))");
+  static const std::regex link_pattern(R"(\]\(([^)\s]+)\))");
   Violations violations;
   for (const SourceFile& file : tree) {
     if (file.extension() != ".md") continue;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::string& line = file.lines[i];
-      for (auto match = std::sregex_iterator(line.begin(), line.end(), kLink);
+      for (auto match = std::sregex_iterator(line.begin(), line.end(), link_pattern);
            match != std::sregex_iterator(); ++match) {
         const std::string link = (*match)[1];
         if (link.starts_with('#') || link.find("://") != std::string::npos) continue;

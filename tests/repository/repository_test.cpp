@@ -13,6 +13,11 @@ const SourceTree& this_repository() {
   return tree;
 }
 
+void expect_none(const Violations& violations) {
+  INFO(to_text(violations));
+  CHECK(violations.empty());
+}
+
 }  // namespace
 
 TEST_CASE("the repository is read from its root") {
@@ -26,29 +31,21 @@ TEST_CASE("the repository is read from its root") {
 }
 
 TEST_CASE("each folder includes only what its layer may use") {
-  CHECK(to_text(check_includes(this_repository())) == "");
+  expect_none(check_includes(this_repository()));
 }
 
-TEST_CASE("no source is longer than 500 lines") {
-  CHECK(to_text(check_lengths(this_repository())) == "");
-}
+TEST_CASE("no source is longer than 500 lines") { expect_none(check_lengths(this_repository())); }
 
 TEST_CASE("every header begins with a sentence that says what it is") {
-  CHECK(to_text(check_headers(this_repository())) == "");
+  expect_none(check_headers(this_repository()));
 }
 
-TEST_CASE("every file is named after a concept") {
-  CHECK(to_text(check_names(this_repository())) == "");
-}
+TEST_CASE("every file is named after a concept") { expect_none(check_names(this_repository())); }
 
-TEST_CASE("the text speaks of the project only") {
-  CHECK(to_text(check_words(this_repository())) == "");
-}
+TEST_CASE("the text speaks of the project only") { expect_none(check_words(this_repository())); }
 
-TEST_CASE("CMake names every source") { CHECK(to_text(check_cmake(this_repository())) == ""); }
+TEST_CASE("CMake names every source") { expect_none(check_cmake(this_repository())); }
 
-TEST_CASE("links in Markdown lead somewhere") {
-  CHECK(to_text(check_links(this_repository())) == "");
-}
+TEST_CASE("links in Markdown lead somewhere") { expect_none(check_links(this_repository())); }
 
 }  // namespace stitch::repository

@@ -162,18 +162,17 @@ Violations check_words(const SourceTree& tree) {
 }
 
 Violations check_cmake(const SourceTree& tree) {
-  static const std::regex kGlob(R"(\bfile\s*\(\s*GLOB|\baux_source_directory\b)",
-                                std::regex::icase);
-  static const std::regex kDownload(R"(\bfile\s*\(\s*DOWNLOAD|\bFetchContent|\bExternalProject)",
-                                    std::regex::icase);
+  static const std::regex glob(R"(\bfile\s*\(\s*GLOB|\baux_source_directory\b)", std::regex::icase);
+  static const std::regex download(R"(\bfile\s*\(\s*DOWNLOAD|\bFetchContent|\bExternalProject)",
+                                   std::regex::icase);
   Violations violations;
   for (const SourceFile& file : tree) {
     if (file.name() == "CMakeLists.txt" || file.extension() == ".cmake") {
       for (std::size_t i = 0; i < file.lines.size(); ++i) {
-        if (std::regex_search(file.lines[i], kGlob)) {
+        if (std::regex_search(file.lines[i], glob)) {
           violations.push_back({file.path, i + 1, "collects sources by pattern: name them"});
         }
-        if (std::regex_search(file.lines[i], kDownload)) {
+        if (std::regex_search(file.lines[i], download)) {
           violations.push_back(
               {file.path, i + 1, "downloads while configuring: scripts/setup does that"});
         }
