@@ -1,0 +1,47 @@
+# The launcher runtime's files by path from the source root. Every bundle carries these, and
+# src/emit_cuda/bundle compiles them ahead of time for the bundles' libraries.
+set(STITCH_RUNTIME_SOURCES
+    src/runtime/captured_graph.cpp
+    src/runtime/content_hash.cpp
+    src/runtime/cublaslt.cpp
+    src/runtime/device.cpp
+    src/runtime/driver.cpp
+    src/runtime/element_type.cpp
+    src/runtime/entry_points.cpp
+    src/runtime/image_choice.cpp
+    src/runtime/inference.cpp
+    src/runtime/launch.cpp
+    src/runtime/loaded_code.cpp
+    src/runtime/matmul_plan.cpp
+    src/runtime/matmul_problem.cpp
+    src/runtime/model.cpp
+    src/runtime/program_check.cpp
+    src/runtime/program_codec.cpp
+    src/runtime/range_observer.cpp
+    src/runtime/step_timing.cpp
+    src/runtime/weights.cpp)
+# namespace.h is not among them: each bundle has its own.
+set(STITCH_RUNTIME_HEADERS
+    src/runtime/bundle_format.h
+    src/runtime/captured_graph.h
+    src/runtime/content_hash.h
+    src/runtime/cublaslt.h
+    src/runtime/device.h
+    src/runtime/device_memory.h
+    src/runtime/driver.h
+    src/runtime/element_type.h
+    src/runtime/entry_points.h
+    src/runtime/image_choice.h
+    src/runtime/inference.h
+    src/runtime/launch.h
+    src/runtime/launcher_abi.h
+    src/runtime/launcher_error.h
+    src/runtime/loaded_code.h
+    src/runtime/matmul_plan.h
+    src/runtime/matmul_problem.h
+    src/runtime/model.h
+    src/runtime/program_check.h
+    src/runtime/program_codec.h
+    src/runtime/range_observer.h
+    src/runtime/step_timing.h
+    src/runtime/weights.h)
