@@ -21,7 +21,7 @@
 namespace stitch {
 namespace {
 
-void check_program(const runtime::LaunchProgram& program) {
+void check_consistency(const runtime::LaunchProgram& program) {
   const std::string& name = program.model_name;
   if (name.empty() || name != bundle_name(name)) {
     throw InternalError(fmt::format("bundle name '{}' is no plain identifier", name));
@@ -102,7 +102,7 @@ BundleSummary write_bundle(const BundleContents& contents, const std::filesystem
   program.weights_hash = write_weights(folder.path() / "weights.bin", contents.weights, weights);
   const ImageBlock block = lay_out_images(contents.images);
   place_images(block, program);
-  check_program(program);
+  check_consistency(program);
 
   for (const BlockImage& image : block.images) folder.write(image.path, as_text(image.bytes));
   folder.write("images/program.bin", runtime::encode_program(program));
