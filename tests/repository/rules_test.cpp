@@ -56,6 +56,7 @@ TEST_CASE("protobuf headers stay in the frontend") {
     CHECK(check_includes(tree_of("src/planner/plan.cpp", text)).size() == 1);
     CHECK(check_includes(tree_of("apps/main.cpp", text)).size() == 1);
   }
+  CHECK(check_includes(tree_of("tests/onnx/a.cpp", "#include \"onnx/runner.h\"\n")).empty());
 }
 
 TEST_CASE("nvrtc.h is used by one file, cuda.h by the emulator and one test") {
@@ -102,6 +103,7 @@ TEST_CASE("a header says what it is") {
   CHECK(check_headers(tree_of("src/graph/a.h", "// a.h\n#pragma once\n")).size() == 1);
   CHECK(check_headers(tree_of("src/graph/a.h", "// A dimension: known or symbolic.\n")).size() ==
         1);
+  CHECK(check_headers(tree_of("src/a.h", "/* An interface\n * for C. */\n#ifndef A_H_\n")).empty());
   CHECK(check_headers(tree_of("src/graph/a.cpp", "int f();\n")).empty());
 }
 

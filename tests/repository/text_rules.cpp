@@ -32,12 +32,14 @@ bool is_include_guard(const std::string& line) {
   return line == "#pragma once" || (line.starts_with("#ifndef ") && line.ends_with("_H_"));
 }
 
-// The words of the `//` lines at the top; include guards and blank lines may stand among them.
+// The words of the comment at the top; include guards and blank lines may stand among its lines.
 std::string leading_comment(const SourceFile& file) {
   std::string comment;
   for (const std::string& line : file.lines) {
     if (line.empty() || is_include_guard(line) || line.starts_with("#define ")) continue;
-    if (!line.starts_with("//")) break;
+    const bool is_comment =
+        line.starts_with("//") || line.starts_with("/*") || line.starts_with(" *");
+    if (!is_comment) break;
     comment += line.substr(2);
   }
   return comment;
