@@ -30,6 +30,8 @@ class Tensor {
   int64_t element_count() const;
   int64_t byte_count() const { return static_cast<int64_t>(bytes_.size()); }
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Keeps the bytes alive.
+  const std::shared_ptr<const TensorStorage>& owner() const { return owner_; }
   // Writable bytes; makes an own copy first when the storage is shared or mapped.
   std::span<std::byte> mutable_bytes();
   // The same bytes under other extents of equal element count.
