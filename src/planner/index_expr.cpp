@@ -91,6 +91,13 @@ ExprId IndexPool::scale(ExprId a, int64_t factor) {
   return intern(std::move(product));
 }
 
+ExprId IndexPool::divide_exactly(ExprId a, int64_t divisor) {
+  Expr quotient = expr(a);
+  quotient.constant /= divisor;
+  for (Term& term : quotient.terms) term.coefficient /= divisor;
+  return intern(std::move(quotient));
+}
+
 Range IndexPool::range(ExprId id) const { return ranges_[id.index]; }
 
 bool IndexPool::is_constant(ExprId id, int64_t* value) const {
@@ -146,12 +153,12 @@ std::vector<ReadId> IndexPool::reads_of(ExprId id) const {
 }
 
 ExprId IndexPool::substitute(ExprId id, const AtomMap& map, const ReadMap& map_read) {
-  std::unordered_map<ExprId, ExprId> done;
+  ExprMemo done;
   return substitute(id, map, map_read, done);
 }
 
 ExprId IndexPool::substitute(ExprId id, const AtomMap& map, const ReadMap& map_read,
-                             std::unordered_map<ExprId, ExprId>& done) {
+                             ExprMemo& done) {
   if (auto found = done.find(id); found != done.end()) return found->second;
   const Expr old = expr(id);  // a copy: interning moves the expressions
   std::vector<Term> kept;

@@ -67,8 +67,9 @@ class IndexPool {
   ExprId add(ExprId a, int64_t constant);
   ExprId subtract(ExprId a, ExprId b);
   ExprId scale(ExprId a, int64_t factor);
-  ExprId floordiv(ExprId a, int64_t divisor);  // divisor > 0
-  ExprId mod(ExprId a, int64_t divisor);       // in [0, divisor)
+  ExprId divide_exactly(ExprId a, int64_t divisor);  // all coefficients are multiples
+  ExprId floordiv(ExprId a, int64_t divisor);        // divisor > 0
+  ExprId mod(ExprId a, int64_t divisor);             // in [0, divisor)
   ExprId min(ExprId a, int64_t bound);
   ExprId max(ExprId a, int64_t bound);
 
@@ -88,6 +89,9 @@ class IndexPool {
   using AtomMap = std::unordered_map<AtomId, ExprId>;
   using ReadMap = std::function<ExprId(ReadId)>;
   ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read = {});
+  // The same with a memo that the caller keeps while the maps stay as they are.
+  using ExprMemo = std::unordered_map<ExprId, ExprId>;
+  ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read, ExprMemo& done);
 
   // sum(index[i] * strides[i]).
   ExprId weighted_sum(const std::vector<ExprId>& index, const std::vector<int64_t>& strides);
@@ -109,8 +113,6 @@ class IndexPool {
   ExprId divide_remainder(int64_t constant, std::vector<Term> terms, int64_t divisor);
   ExprId reduce_modulo(ExprId a, int64_t divisor);
   ExprId bound(ExprId a, int64_t bound, FactorKind kind);
-  ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read,
-                    std::unordered_map<ExprId, ExprId>& done);
 
   struct Operation {
     ExprId expr;
