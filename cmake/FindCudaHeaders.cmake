@@ -1,7 +1,8 @@
-# Finds the CUDA headers and NVRTC, in a toolkit or where scripts/setup unpacked them. Sets CudaHeaders_FOUND and the
-# cache paths STITCH_CUDA_INCLUDE_DIR (cuda.h, nvrtc.h, cuda_fp16.h) and STITCH_NVRTC_LIBRARY_DIR (libnvrtc).
+# Finds the CUDA headers and NVRTC, in a toolkit or where scripts/setup unpacked them. Sets
+# CudaHeaders_FOUND and the cache paths STITCH_CUDA_INCLUDE_DIR (cuda.h, nvrtc.h, cuda_fp16.h) and
+# STITCH_NVRTC_LIBRARY_DIR (libnvrtc).
 #
-# NVRTC is opened at run time, never linked: the library folder is only where the tool looks for it first.
+# NVRTC is opened at run time, never linked: the folder is only where the tool looks for it first.
 
 set(_cuda_hints "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}" /usr/local/cuda
     "${PROJECT_BINARY_DIR}/third_party/cuda" "${PROJECT_SOURCE_DIR}/build/third_party/cuda")
