@@ -1,0 +1,105 @@
+#include "runtime/runner/emulator_checks.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "runtime/launcher_error.h"
+
+namespace stitch::runtime {
+namespace {
+
+// Layouts of emulator_control.h, ABI version 1.
+struct ControlSettings {
+  std::size_t struct_size;
+  std::int32_t check;
+  std::int32_t count;
+  std::int32_t order;
+  std::uint64_t seed;
+  std::uint32_t host_threads;
+};
+
+struct ControlReport {
+  std::size_t struct_size;
+  const char* kind;
+  const char* kernel;
+  const char* text;
+  const char* line;
+  const char* other_line;
+  std::int64_t block;
+  std::int64_t thread;
+  std::int64_t other_block;
+  std::int64_t other_thread;
+};
+
+template <typename Function>
+void find(void* library, const char* symbol, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, symbol));
+}
+
+const void* pointer(CUdeviceptr address) {
+  return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address));
+}
+
+}  // namespace
+
+EmulatorControl::EmulatorControl(const std::string& driver_file) {
+  void* library = dlopen(driver_file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr || dlsym(library, "stitch_emulator_abi_version") == nullptr) return;
+  find(library, "stitch_emulator_select_device", select_device_);
+  find(library, "stitch_emulator_configure", configure_);
+  find(library, "stitch_emulator_register_range", register_range_);
+  find(library, "stitch_emulator_discard", discard_);
+  find(library, "stitch_emulator_check_outputs", check_outputs_);
+  find(library, "stitch_emulator_report_count", report_count_);
+  find(library, "stitch_emulator_report", report_);
+  find(library, "stitch_emulator_clear_reports", clear_reports_);
+}
+
+void EmulatorControl::select_device(const std::string& architecture) const {
+  if (select_device_(architecture.c_str()) == 0) return;
+  throw LauncherError(Status::kNoDevice,
+                      "the emulator cannot present itself as '" + architecture +
+                          "': there is no such device, or another is in use in this process");
+}
+
+void EmulatorControl::configure(const EmulatorSettings& settings) const {
+  ControlSettings control = {};
+  control.struct_size = sizeof(control);
+  control.check = settings.check ? 1 : 0;
+  control.count = settings.count ? 1 : 0;
+  control.order = static_cast<std::int32_t>(settings.order);
+  control.seed = settings.seed;
+  if (configure_(&control) != 0) {
+    throw LauncherError(Status::kInvalidArgument, "the emulator refused its settings");
+  }
+}
+
+void EmulatorControl::register_range(CUdeviceptr begin, std::size_t bytes, const std::string& name,
+                                     Role role) const {
+  if (bytes == 0) return;
+  if (register_range_(pointer(begin), bytes, name.c_str(), static_cast<std::int32_t>(role)) != 0) {
+    throw LauncherError(Status::kInternal, "the emulator knows no memory of '" + name + "'");
+  }
+}
+
+void EmulatorControl::discard(CUdeviceptr begin, std::size_t bytes) const {
+  if (bytes > 0) discard_(pointer(begin), bytes);
+}
+
+void EmulatorControl::check_outputs() const { check_outputs_(); }
+
+std::vector<EmulatorReport> EmulatorControl::reports() const {
+  std::vector<EmulatorReport> reports;
+  const std::size_t count = report_count_();
+  for (std::size_t number = 0; number < count; ++number) {
+    ControlReport report = {};
+    report.struct_size = sizeof(report);
+    if (report_(number, &report) == 0) reports.push_back({report.kind, report.kernel, report.text});
+  }
+  return reports;
+}
+
+void EmulatorControl::clear_reports() const { clear_reports_(); }
+
+}  // namespace stitch::runtime

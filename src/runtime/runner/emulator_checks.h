@@ -1,0 +1,68 @@
+// The emulated driver's checks, driven through its control functions when they are there.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/bundle_format.h"
+#include "runtime/driver.h"
+
+namespace stitch::runtime {
+
+enum class ThreadOrder : std::int32_t { kAscending = 0, kDescending = 1, kRandom = 2 };
+
+// What to check and count, and in which order threads run (emulator_control.h of the emulator).
+struct EmulatorSettings {
+  std::string architecture;  // "sm_90": present itself as its default device; empty: sm_80
+  bool check = false;
+  bool count = false;
+  ThreadOrder order = ThreadOrder::kAscending;
+  std::uint64_t seed = 0;
+};
+
+struct EmulatorReport {
+  std::string kind;    // "race", "out of bounds", ...
+  std::string kernel;  // empty when it is not about a kernel
+  std::string text;    // one line
+};
+
+// A driver file's control functions. Found by name, since a bundle runs on real drivers as well.
+class EmulatorControl {
+ public:
+  // Opens the driver's file; `available()` is false when it is not the emulated driver.
+  explicit EmulatorControl(const std::string& driver_file);
+
+  bool available() const { return configure_ != nullptr; }
+
+  // Before the driver is initialised. Throws LauncherError with kNoDevice for an unknown one.
+  void select_device(const std::string& architecture) const;
+  void configure(const EmulatorSettings& settings) const;
+
+  enum class Role : std::int32_t {
+    kInput = 1,
+    kOutput = 2,
+    kScratch = 3,
+    kWeights = 4,
+    kCounters = 5
+  };
+  void register_range(CUdeviceptr begin, std::size_t bytes, const std::string& name,
+                      Role role) const;
+  void discard(CUdeviceptr begin, std::size_t bytes) const;
+  void check_outputs() const;
+
+  std::vector<EmulatorReport> reports() const;
+  void clear_reports() const;
+
+ private:
+  int (*select_device_)(const char*) = nullptr;
+  int (*configure_)(const void*) = nullptr;
+  int (*register_range_)(const void*, std::size_t, const char*, std::int32_t) = nullptr;
+  int (*discard_)(const void*, std::size_t) = nullptr;
+  void (*check_outputs_)() = nullptr;
+  std::size_t (*report_count_)() = nullptr;
+  int (*report_)(std::size_t, void*) = nullptr;
+  void (*clear_reports_)() = nullptr;
+};
+
+}  // namespace stitch::runtime
