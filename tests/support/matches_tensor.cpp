@@ -58,7 +58,7 @@ bool exact_and_different(const Tensor& actual, const Tensor& expected, int64_t i
 TensorTolerance default_tolerance(DType dtype) {
   switch (dtype) {
     case DType::kF64:
-      return {.of_row = 1e-13};
+      return {.of_row = 1e-12};
     case DType::kF32:
       return {.of_row = 1e-5};
     case DType::kF16:
