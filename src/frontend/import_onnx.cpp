@@ -2,31 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "frontend/count_nodes.h"
 #include "frontend/graph_importer.h"
 #include "frontend/onnx_model.h"
 #include "graph/error.h"
 
 namespace stitch {
 namespace {
-
-int64_t count_nodes(const std::vector<OnnxNode>& nodes) {
-  int64_t count = 0;
-  for (const OnnxNode& node : nodes) {
-    if (node.op_type != "Constant") ++count;
-    for (const OnnxAttribute& attribute : node.attributes) {
-      if (const auto* body = std::get_if<std::shared_ptr<const OnnxGraph>>(&attribute.value)) {
-        count += count_nodes((*body)->nodes);
-      }
-    }
-  }
-  return count;
-}
-
-int64_t count_nodes(const OnnxModel& model) {
-  int64_t count = count_nodes(model.graph.nodes);
-  for (const OnnxFunction& function : model.functions) count += count_nodes(function.nodes);
-  return count;
-}
 
 // One problem as it is; several as a numbered list.
 std::string list_problems(const std::filesystem::path& file,

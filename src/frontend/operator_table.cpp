@@ -6,8 +6,18 @@ namespace stitch {
 namespace {
 
 constexpr std::span<const OperatorRow> (*kFamilies[])() = {
-    activation_operators, elementwise_operators, matmul_operators,    movement_operators,
-    reduction_operators,  shape_operators,       slicing_operators,   softmax_operators,
+    activation_operators,
+    convolution_operators,
+    elementwise_operators,
+    indexing_operators,
+    matmul_operators,
+    movement_operators,
+    normalisation_operators,
+    pooling_operators,
+    reduction_operators,
+    shape_operators,
+    slicing_operators,
+    softmax_operators,
 };
 
 }  // namespace

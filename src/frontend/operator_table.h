@@ -48,7 +48,6 @@ std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> normalisation_operators();
 std::span<const OperatorRow> pooling_operators();
 std::span<const OperatorRow> reduction_operators();
-std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> slicing_operators();
 std::span<const OperatorRow> softmax_operators();

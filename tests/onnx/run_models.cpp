@@ -1,0 +1,39 @@
+// Development tool: runs model folders through importer and evaluator, one line each.
+//
+//   run_models [--f64] [--time] FOLDER...     FOLDER holds model.onnx and test_data_set_N
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "onnx/model_runner.h"
+
+int main(int argc, char** argv) {
+  stitch::RunOptions options;
+  int failed = 0;
+  int passed = 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--f64") {
+      options.precisions.push_back(stitch::EvaluationPrecision::kF64);
+      continue;
+    }
+    const std::filesystem::path folder(argument);
+    const std::string name = folder.filename().string();
+    options.tolerance = stitch::corpus_tolerance(name);
+    const auto start = std::chrono::steady_clock::now();
+    std::string faults;
+    try {
+      faults = fmt::format("{}", fmt::join(stitch::run_model(folder, options), "; "));
+    } catch (const std::exception& error) {
+      faults = error.what();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    fmt::print("{} {:.2f} s{}{}\n", name, seconds.count(), faults.empty() ? "" : ": ", faults);
+    ++(faults.empty() ? passed : failed);
+  }
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
