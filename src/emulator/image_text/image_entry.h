@@ -29,7 +29,7 @@ const stitch_simt::ImageEntry stitch_host_image = {stitch_simt::kImageAbiVersion
 #ifdef STITCH_EMULATOR_CHECKED
                                                    true,
 #else
-                                                    false,
+                                                   false,
 #endif
                                                    __start_stitch_kernels,
                                                    __stop_stitch_kernels,

@@ -3,6 +3,8 @@
 // In a checked image they are neither instrumented nor inlined, so that each access is reported
 // once, with the kernel's line as its site. In a plain image they are inlined.
 #pragma once
+#include <type_traits>
+
 #include "image_abi.h"
 
 #ifdef STITCH_EMULATOR_CHECKED

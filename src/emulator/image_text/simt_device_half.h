@@ -1,5 +1,8 @@
 // The emulator's version of the device half of base.cuh: the functions that are not plain C++.
 #pragma once
+#include <cmath>
+
+#include "simt_intrinsics.h"
 
 template <int kBytes>
 struct StitchWord;

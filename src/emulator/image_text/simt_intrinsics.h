@@ -1,5 +1,11 @@
 // Built-in functions of CUDA that emitted kernels may call, with the host's arithmetic.
 #pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "simt_calls.h"
 
 #define STITCH_SIMT_INLINE inline __attribute__((always_inline))
 
