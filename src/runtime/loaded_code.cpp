@@ -1,5 +1,7 @@
 #include "runtime/loaded_code.h"
 
+#include <map>
+
 #include "runtime/launch.h"
 #include "runtime/launcher_error.h"
 
@@ -15,13 +17,18 @@ constexpr std::uint32_t kPortableClusterSize = 8;
 
 LoadedCode::LoadedCode(const Driver& driver, const ImageChoice& choice, const unsigned char* images)
     : driver_(driver), architecture_(architecture_name(choice.program->architecture)) {
-  modules_.resize(choice.program->unit_count);
+  module_of_unit_.resize(choice.program->unit_count);
+  std::map<std::uint64_t, CUmodule> loaded;  // by offset: one image may serve several units
   try {
     for (const Image& image : choice.program->images) {
-      if (image.kind != choice.kind || modules_[image.unit] != nullptr) continue;
-      driver_.check(driver_.module_load_data(&modules_[image.unit], images + image.offset),
-                    "cuModuleLoadData",
-                    "loading unit " + std::to_string(image.unit) + " of " + architecture_);
+      if (image.kind != choice.kind || module_of_unit_[image.unit] != nullptr) continue;
+      CUmodule& module = loaded[image.offset];
+      if (module == nullptr) {
+        driver_.check(driver_.module_load_data(&module, images + image.offset), "cuModuleLoadData",
+                      "loading unit " + std::to_string(image.unit) + " of " + architecture_);
+        modules_.push_back(module);
+      }
+      module_of_unit_[image.unit] = module;
     }
   } catch (...) {
     unload();
@@ -35,7 +42,7 @@ CUfunction LoadedCode::load_function(const KernelLaunch& launch) const {
   const std::string what = "loading kernel '" + launch.function + "' of " + architecture_;
   CUfunction function = nullptr;
   driver_.check(
-      driver_.module_get_function(&function, modules_[launch.unit], launch.function.c_str()),
+      driver_.module_get_function(&function, module_of_unit_[launch.unit], launch.function.c_str()),
       "cuModuleGetFunction", what);
   if (launch.dynamic_shared_bytes > kSharedBytesWithoutAsking) {
     driver_.check(
@@ -62,9 +69,7 @@ CUfunction LoadedCode::load_function(const KernelLaunch& launch) const {
 }
 
 void LoadedCode::unload() {
-  for (const CUmodule module : modules_) {
-    if (module != nullptr) driver_.module_unload(module);
-  }
+  for (const CUmodule module : modules_) driver_.module_unload(module);
   modules_.clear();
 }
 

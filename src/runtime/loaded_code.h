@@ -30,7 +30,8 @@ class LoadedCode {
 
   const Driver& driver_;
   std::string architecture_;
-  std::vector<CUmodule> modules_;  // by unit
+  std::vector<CUmodule> modules_;  // each once
+  std::vector<CUmodule> module_of_unit_;
 };
 
 // How many blocks of this kernel the device holds at the same time.

@@ -10,10 +10,12 @@
 
 namespace stitch {
 
-// Device code of one unit of one architecture's program.
+// Device code of one unit of one architecture's program, or of several that follow each other (a
+// host image holds the kernels of all).
 struct UnitImage {
   runtime::ImageKind kind = runtime::ImageKind::kCubin;
   std::uint32_t unit = 0;
+  std::uint32_t unit_count = 1;
   std::span<const std::byte> bytes;  // must outlive the call of write_bundle
 };
 

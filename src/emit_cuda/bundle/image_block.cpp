@@ -34,6 +34,7 @@ ImageBlock lay_out_images(const std::vector<ArchitectureImages>& images) {
       placed.path = fmt::format("images/sm_{}/unit_{:02}.{}", architecture.architecture, unit.unit,
                                 file_suffix(unit.kind));
       placed.image = {unit.kind, unit.unit, block.bytes, unit.bytes.size()};
+      placed.unit_count = unit.unit_count;
       placed.bytes = unit.bytes;
       const std::uint64_t end = block.bytes + unit.bytes.size() + 1;
       block.bytes = (end + kImageAlignment - 1) / kImageAlignment * kImageAlignment;
@@ -53,7 +54,10 @@ void place_images(const ImageBlock& block, runtime::LaunchProgram& program) {
     if (found == program.architectures.end()) {
       throw InternalError(fmt::format("image '{}' belongs to no program", image.path));
     }
-    found->images.push_back(image.image);
+    for (std::uint32_t i = 0; i < image.unit_count; ++i) {
+      found->images.push_back(image.image);
+      found->images.back().unit += i;
+    }
   }
 }
 

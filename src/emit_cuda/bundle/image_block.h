@@ -13,6 +13,7 @@ struct BlockImage {
   std::uint32_t architecture = 80;
   std::string path;  // from the bundle's root: "images/sm_80/unit_00.cubin"
   runtime::Image image;
+  std::uint32_t unit_count = 1;  // image.unit and those after it
   std::span<const std::byte> bytes;
 };
 
