@@ -1,4 +1,5 @@
 // reduce and argreduce.
+#include <algorithm>
 #include <array>
 
 #include "graph/op_evaluation.h"
@@ -57,6 +58,11 @@ void reduce_all(const StridedView& targets, const T* in, T* out, T identity, F c
 Tensor evaluate_reduce(const OpCall& call) {
   const auto& reduce = call.as<ReduceAttributes>();
   const Tensor& operand = call.operand(0);
+  const bool reduces_nothing = std::all_of(reduce.axes.begin(), reduce.axes.end(), [&](int axis) {
+    return operand.extents()[static_cast<size_t>(axis)] == 1;
+  });
+  // The sum of one element is that element, -0 included; 0 + -0 would be 0.
+  if (reduces_nothing) return operand.reshaped(call.result_extents);
   Tensor result = call.make_result();
   StridedView targets{operand.extents(), std::vector<int64_t>(operand.extents().size(), 0), 0};
   int64_t stride = 1;

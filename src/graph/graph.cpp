@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "graph/type_inference.h"
 
@@ -33,18 +35,23 @@ NodeId Graph::add_node(Op op, std::vector<ValueId> operands, Attributes attribut
   if (attributes.index() == 0) attributes = default_attributes(op);
   std::vector<ValueType> results = infer_types(op, types, attributes, result_type);
 
+  return add_typed_node({.op = op,
+                         .attributes = std::move(attributes),
+                         .operands = std::move(operands),
+                         .results = {},
+                         .sources = std::move(sources)},
+                        std::move(results));
+}
+
+NodeId Graph::add_typed_node(Node node, std::vector<ValueType> result_types) {
   const NodeId id(nodes_.size());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    values_[operands[i].index].uses.push_back({id, static_cast<uint32_t>(i)});
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    values_[node.operands[i].index].uses.push_back({id, static_cast<uint32_t>(i)});
   }
-  Node node{.op = op,
-            .attributes = std::move(attributes),
-            .operands = std::move(operands),
-            .results = {},
-            .sources = std::move(sources)};
-  for (size_t i = 0; i < results.size(); ++i) {
+  node.results.clear();
+  for (size_t i = 0; i < result_types.size(); ++i) {
     node.results.push_back(ValueId(values_.size()));
-    values_.push_back({.type = std::move(results[i]),
+    values_.push_back({.type = std::move(result_types[i]),
                        .name = {},
                        .producer = id,
                        .result = static_cast<uint32_t>(i),
@@ -84,6 +91,13 @@ SourceId Graph::add_source(SourceNode source) {
 
 void Graph::set_name(ValueId value, std::string name) {
   values_[value.index].name = std::move(name);
+}
+
+void Graph::add_node_sources(NodeId node, std::span<const SourceId> sources) {
+  std::vector<SourceId>& known = nodes_[node.index].sources;
+  for (const SourceId source : sources) {
+    if (std::find(known.begin(), known.end(), source) == known.end()) known.push_back(source);
+  }
 }
 
 const Tensor* Graph::constant(ValueId id) const {

@@ -64,10 +64,15 @@ class Graph {
   // add_node for ops with one result.
   ValueId add(Op op, std::vector<ValueId> operands, Attributes attributes = {},
               std::vector<SourceId> sources = {}, const ValueType* result_type = nullptr);
+  // A node whose result types are known to be those of inference, as when a pass copies it.
+  // `node.results` is ignored.
+  NodeId add_typed_node(Node node, std::vector<ValueType> result_types);
   ValueId add_constant(Tensor tensor, std::string name = {});
   void add_output(std::string name, ValueId value);
   SourceId add_source(SourceNode source);
   void set_name(ValueId value, std::string name);
+  // Those that the node does not have yet.
+  void add_node_sources(NodeId node, std::span<const SourceId> sources);
 
   size_t node_count() const { return nodes_.size(); }
   size_t value_count() const { return values_.size(); }
