@@ -22,9 +22,10 @@ struct StitchWord<8> { using type = uint2; };
 template <>
 struct StitchWord<16> { using type = uint4; };
 
-// Infinity; NVRTC without headers has no other name for it.
+// Infinity and a quiet NaN; NVRTC without headers has no other names for them.
 // Cost: none. Source: IEEE 754.
 STITCH_DEVICE float stitch_infinity() { return __int_as_float(0x7f800000); }
+STITCH_DEVICE float stitch_nan() { return __int_as_float(0x7fc00000); }
 
 #ifndef STITCH_EMULATOR
 
@@ -79,11 +80,15 @@ STITCH_DEVICE unsigned stitch_add_acquire_release(unsigned* counter, unsigned am
 STITCH_DEVICE void stitch_spin() { __nanosleep(32); }
 
 // Maximum that keeps NaN, as ONNX Max, Relu and ReduceMax require (fmaxf drops it).
-// Cost: one FMNMX.NAN. Source: PTX ISA, max.NaN (sm_80).
+// Cost: one FMNMX.NAN; three instructions before sm_80. Source: PTX ISA, max.NaN (sm_80).
 STITCH_DEVICE float stitch_max_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
   return r;
+#else
+  return a != a || b != b ? a + b : fmaxf(a, b);
+#endif
 }
 
 // Product and sum that the compiler must not contract into a fused multiply-add: where a later

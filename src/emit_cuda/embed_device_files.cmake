@@ -1,0 +1,13 @@
+# Turns the device files into a C++ table: cmake -DOUTPUT=x.cpp "-DFILES=a;b" -P embed_device_files.cmake
+set(content "// Generated from src/emit_cuda/device.\n#include <array>\n\n#include \"emit_cuda/device_files.h\"\n\n")
+string(APPEND content "namespace stitch {\n\nstd::span<const DeviceFile> device_files() {\n")
+list(SORT FILES)
+list(LENGTH FILES count)
+string(APPEND content "  static const std::array<DeviceFile, ${count}> kFiles = {{\n")
+foreach(file IN LISTS FILES)
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME)
+  string(APPEND content "{\"${name}\", R\"stitch(${text})stitch\"},\n")
+endforeach()
+string(APPEND content "  }};\n  return kFiles;\n}\n\n}  // namespace stitch\n")
+file(WRITE "${OUTPUT}" "${content}")

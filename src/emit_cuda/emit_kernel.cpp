@@ -1,0 +1,251 @@
+#include "emit_cuda/emit_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit_cuda/code_writer.h"
+#include "emit_cuda/cuda_types.h"
+#include "emit_cuda/device_files.h"
+#include "emit_cuda/kernel_context.h"
+#include "emit_cuda/kernel_header.h"
+#include "emit_cuda/stage_emitter.h"
+#include "graph/error.h"
+
+namespace stitch {
+namespace {
+
+constexpr int64_t kLargestGridY = 65535;
+constexpr int64_t kCounterWords = 8;  // one sector per counter
+
+struct Launch {
+  int64_t grid_x = 1, grid_y = 1;
+  bool flat = true;  // blockIdx.x counts all blocks
+};
+
+// blockIdx.y carries the block axes where every stage sees the same grid.
+Launch launch_of(const Kernel& kernel) {
+  Launch launch;
+  if (kernel.parts.size() == 1) {
+    const Part& part = kernel.parts.front();
+    const StageMapping& first = part.stages.front().mapping;
+    bool same = first.grid_y <= kLargestGridY;
+    for (const Stage& stage : part.stages) {
+      if (stage.before == Separation::kTicket) break;  // what follows runs in one of those blocks
+      same = same && stage.mapping.grid_x == first.grid_x && stage.mapping.grid_y == first.grid_y;
+    }
+    if (same && first.grid_x * first.grid_y == part.blocks) {
+      return {first.grid_x, first.grid_y, false};
+    }
+  }
+  launch.grid_x = 0;
+  for (const Part& part : kernel.parts) launch.grid_x += part.blocks;
+  return launch;
+}
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const Plan& plan, const Kernel& kernel, AccessGraph& graph)
+      : kernel_(kernel), context_(plan, kernel, graph) {}
+
+  KernelSource emit() {
+    if (kernel_.parts.empty()) {
+      throw InternalError(fmt::format("kernel {} has no parts", kernel_.name));
+    }
+    const Launch launch = launch_of(kernel_);
+    const std::string body = kernel_.parts.size() == 1 ? single_part(launch) : packed_parts();
+    KernelSource source;
+    source.name = kernel_.name;
+    for (const KernelArgument& argument : ordered_arguments()) {
+      source.parameters.push_back({argument.buffer, argument.name, argument.written});
+    }
+    if (kernel_.counters > 0) source.parameters.push_back({BufferId(), "counters", true});
+    source.text = kernel_header(context_);
+    for (const std::string& file : device_files_of(body)) {
+      source.text += "#include \"" + file + "\"\n";
+    }
+    source.device_files = with_included(device_files_of(body));
+    source.text += "\n";
+    for (const KernelContext::Constant& c : context_.constants()) {
+      source.text += fmt::format("constexpr int {} = {};\n", c.name, c.expression);
+    }
+    source.text += body;
+    source.grid_x = launch.grid_x;
+    source.grid_y = launch.grid_y;
+    source.block = kernel_.block;
+    source.min_blocks_per_sm = kernel_.min_blocks_per_sm;
+    source.shared_bytes = kernel_.shared_bytes;
+    source.cooperative = kernel_.cooperative;
+    source.counter_words = kernel_.counters * kCounterWords;
+    for (const SourceId id : kernel_.sources) {
+      source.nodes.push_back(context_.graph().graph->source(id).name);
+    }
+    return source;
+  }
+
+ private:
+  std::string bounds() const {
+    const std::string block = "kBlock";
+    return kernel_.min_blocks_per_sm > 1
+               ? fmt::format("__launch_bounds__({}, {})", block, kernel_.min_blocks_per_sm)
+               : fmt::format("__launch_bounds__({})", block);
+  }
+
+  std::string single_part(const Launch& launch) {
+    context_.constant("kBlock", kernel_.block);
+    BlockNumbers numbers;
+    CodeWriter writer;
+    std::string body;
+    {
+      if (launch.flat) {
+        const StageMapping& m = kernel_.parts.front().stages.front().mapping;
+        numbers = {fmt::format("blockIdx.x % {}", m.grid_x), fmt::format("blockIdx.x / {}", m.grid_x)};
+        if (m.grid_y == 1) numbers = {"blockIdx.x", "0"};
+      }
+      PartEmitter part(context_, kernel_.parts.front(), numbers);
+      part.emit(writer);
+      body = writer.text();
+    }
+    return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) + body +
+           "}\n";
+  }
+
+  // Parts are functions of their own; a block runs the one that its number belongs to.
+  std::string packed_parts() {
+    context_.constant("kBlock", kernel_.block);
+    std::vector<std::string> bodies;
+    int group = 1;
+    for (const Part& part : kernel_.parts) {
+      CodeWriter writer;
+      const int64_t grid_x = part.stages.front().mapping.grid_x;
+      const BlockNumbers numbers = {fmt::format("block % {}", grid_x),
+                                    fmt::format("block / {}", grid_x)};
+      PartEmitter emitter(context_, part, part.stages.front().mapping.grid_y == 1
+                                              ? BlockNumbers{"block", "0"}
+                                              : numbers);
+      emitter.set_first_group(group);
+      emitter.emit(writer);
+      group = emitter.next_group();
+      bodies.push_back(writer.text());
+    }
+    std::string text;
+    for (size_t p = 0; p < bodies.size(); ++p) {
+      text += "\nSTITCH_DEVICE void " +
+              signature(fmt::format("{}_part{}", kernel_.name, p + 1), false) + bodies[p] + "}\n";
+    }
+    text += "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true);
+    std::string arguments;
+    for (const KernelArgument& argument : ordered_arguments()) arguments += argument.name + ", ";
+    if (kernel_.counters > 0) arguments += "counters, ";
+    int64_t first = 0;
+    for (size_t p = 0; p < kernel_.parts.size(); ++p) {
+      const bool last = p + 1 == kernel_.parts.size();
+      const std::string number =
+          first == 0 ? "static_cast<int>(blockIdx.x)"
+                     : fmt::format("static_cast<int>(blockIdx.x) - {}", first);
+      const std::string call =
+          fmt::format("{}_part{}({}{});", kernel_.name, p + 1, arguments, number);
+      const int64_t end = first + kernel_.parts[p].blocks;
+      const std::string guard = p == 0 ? fmt::format("if (blockIdx.x < {})", end)
+                                : last ? "else"
+                                       : fmt::format("else if (blockIdx.x < {})", end);
+      text += "  " + guard + "\n    " + call + "\n";
+      first = end;
+    }
+    return text + "}\n";
+  }
+
+  std::vector<KernelArgument> ordered_arguments() const {
+    std::vector<KernelArgument> arguments = context_.arguments();
+    const auto rank = [&](const KernelArgument& argument) {
+      if (context_.buffer(argument.buffer).kind == BufferKind::kScratch) return 2;
+      return argument.written ? 1 : 0;
+    };
+    std::stable_sort(arguments.begin(), arguments.end(),
+                     [&](const KernelArgument& a, const KernelArgument& b) {
+                       return rank(a) < rank(b);
+                     });
+    return arguments;
+  }
+
+  // Two arguments in the same bytes of the workspace are no restricted pointers.
+  bool overlaps(const KernelArgument& argument) const {
+    const Buffer& a = context_.buffer(argument.buffer);
+    for (const KernelArgument& other : context_.arguments()) {
+      if (other.buffer == argument.buffer || (!other.written && !argument.written)) continue;
+      const Buffer& b = context_.buffer(other.buffer);
+      const bool same_memory = (a.kind == BufferKind::kArena || a.kind == BufferKind::kScratch) &&
+                               (b.kind == BufferKind::kArena || b.kind == BufferKind::kScratch);
+      if (same_memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // "name(const float* __restrict__ x, ...) {" over as many lines as it needs.
+  std::string signature(const std::string& name, bool kernel) {
+    std::vector<std::string> parameters;
+    for (const KernelArgument& argument : ordered_arguments()) {
+      const Buffer& buffer = context_.buffer(argument.buffer);
+      const bool scratch = buffer.kind == BufferKind::kScratch;
+      const bool both = argument.read && argument.written;
+      const bool restricted = !scratch && !both && !overlaps(argument);
+      parameters.push_back(fmt::format(
+          "{}{}*{} {}", argument.written || !restricted ? "" : "const ", memory_type(buffer.dtype),
+          restricted ? " __restrict__" : "", argument.name));
+    }
+    if (kernel_.counters > 0) parameters.push_back("unsigned* counters");
+    if (!kernel) parameters.push_back("int block");
+    const size_t lead = kernel ? 0 : std::string("STITCH_DEVICE void ").size();
+    std::string text, line = name + "(";
+    const std::string indent(std::min<size_t>(line.size() + lead, 40), ' ');
+    size_t offset = lead;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const std::string piece = parameters[i] + (i + 1 < parameters.size() ? ", " : ") {");
+      if (offset + line.size() + piece.size() > CodeWriter::kColumns + 1) {
+        while (line.ends_with(' ')) line.pop_back();
+        text += line + "\n";
+        line = indent;
+        offset = 0;
+      }
+      line += piece;
+    }
+    if (parameters.empty()) line += ") {";
+    text += line + "\n";
+    if (kernel && kernel_.parts.size() > 1) return text;
+    for (const std::string& declaration : context_.shared_declarations()) {
+      text += "  " + declaration + "\n";
+    }
+    return text;
+  }
+
+  const Kernel& kernel_;
+  KernelContext context_;
+};
+
+void emit_with_twins(const Plan& plan, const Kernel& kernel, AccessGraph& graph,
+                     std::vector<KernelSource>& sources) {
+  sources.push_back(KernelEmitter(plan, kernel, graph).emit());
+  for (const Kernel& twin : kernel.twin) emit_with_twins(plan, twin, graph, sources);
+}
+
+}  // namespace
+
+std::vector<KernelSource> emit_kernels(const Plan& plan) {
+  AccessGraph graph = plan.graph;  // index expressions of the emitted loops are added to its pool
+  std::vector<KernelSource> sources;
+  for (const Step& step : plan.steps) {
+    if (const auto* kernel = std::get_if<Kernel>(&step)) {
+      emit_with_twins(plan, *kernel, graph, sources);
+    }
+  }
+  return sources;
+}
+
+KernelSource emit_kernel(const Plan& plan, const Kernel& kernel) {
+  AccessGraph graph = plan.graph;
+  return KernelEmitter(plan, kernel, graph).emit();
+}
+
+}  // namespace stitch

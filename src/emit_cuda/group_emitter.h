@@ -1,0 +1,95 @@
+// Emits one group of a stage: its loops, what its roots compute and keep, the reductions over the
+// threads of a row, and the stores behind them.
+#pragma once
+#include "emit_cuda/code_writer.h"
+#include "emit_cuda/scope_writer.h"
+#include "emit_cuda/stage_frame.h"
+
+namespace stitch {
+
+struct GroupPosition {
+  int number = 1;           // for the comment, counted over the kernel
+  std::string slot_shift;   // added to slot offsets in a loop over passes; usually empty
+};
+
+class GroupEmitter {
+ public:
+  GroupEmitter(KernelContext& context, const StageFrame& frame, const Group& group,
+               GroupPosition position);
+  void emit(CodeWriter& writer);
+
+ private:
+  // A reduce root while it is emitted.
+  struct Reduce {
+    const Root* root = nullptr;
+    const AccessNode* node = nullptr;
+    ReduceKind kind = ReduceKind::kSum;
+    DType state = DType::kF32;   // of the accumulator
+    DType result = DType::kF32;  // of the value
+    bool arg = false, last = false, product = false;
+    std::string type;     // of the accumulator, as text
+    std::string functor;  // over threads
+    std::string start;    // the identity
+    std::string name;     // of the result before conversion
+    std::string chains;   // one accumulator per vector element; empty: accumulates into the result
+  };
+  struct Steps {
+    int64_t columns = 1;
+    int64_t span = 1;
+    int64_t count = 1;
+    bool ragged = false;
+    std::string columns_constant, vector_constant, span_constant, steps_constant;
+    std::string column;  // the variable
+  };
+
+  void set_up();
+  void bind_inner_rows();
+  void bind_columns();
+  void bind_guards();
+  void add_roots();
+  void add_reduce(const Root& root);
+  void add_place(const Root& root);
+  void add_store(const Root& root);
+  void add_store_sink(const Memory& to, ExprId offset, ElementId element);
+  ElementId masked(ElementId element, const ElementBuilder::Guarded& exists, const Reduce& reduce);
+
+  void declare(CodeWriter& writer);
+  void write_rows(CodeWriter& writer, ScopeWriter& scopes);
+  void write_inner_rows(CodeWriter& writer, ScopeWriter& scopes);
+  void write_steps(CodeWriter& writer, ScopeWriter& scopes);
+  void write_step_body(CodeWriter& writer, ScopeWriter& scopes, bool in_loop);
+  std::string step_guard(ScopeWriter& scopes, bool in_loop);
+  void start_reduces(CodeWriter& writer);
+  void fold_chains(CodeWriter& writer);
+  void reduce_over_threads(CodeWriter& writer);
+  std::string over_threads(const Reduce& reduce) const;
+  void convert(CodeWriter& writer, Reduce& reduce);
+  void store_results(CodeWriter& writer, ScopeWriter& scopes);
+  void store_result(CodeWriter& writer, ScopeWriter& scopes, const Reduce& reduce,
+                    const Memory& to, ExprId offset);
+  void keep_results();
+  std::string per_row(const std::string& name) const;
+  bool in_flight() const { return frame_.rows_in_flight() > 1; }
+  bool row_values() const { return group_.mapping.columns.empty(); }
+  int row_width() const { return frame_.row_width(); }
+
+  KernelContext& context_;
+  const StageFrame& frame_;
+  const Group& group_;
+  GroupPosition position_;
+  ElementBuilder builder_;
+  ElementBuilder::Binding binding_;
+  ScopeId stage_scope_, row_scope_, inner_scope_, step_scope_;
+  PredicateId row_predicate_;
+  std::vector<ElementId> step_conditions_;
+  Steps steps_;
+  int64_t inner_rows_ = 1;
+  int teams_ = 1;  // that share the inner rows
+  std::vector<Reduce> reduces_;
+  std::vector<const Root*> late_stores_;  // of reduce results of this group
+  std::vector<std::string> declarations_;
+  std::vector<std::pair<AccessValueId, KeptRegister>> kept_;
+  std::vector<AccessValueId> stored_;
+};
+
+}  // namespace stitch

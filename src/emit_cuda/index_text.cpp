@@ -1,0 +1,157 @@
+#include "emit_cuda/index_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "graph/error.h"
+
+namespace stitch {
+namespace {
+
+CudaText times(const CudaText& factor, int64_t coefficient) {
+  if (coefficient == 1) return factor;
+  return infix(factor, "*", {std::to_string(coefficient)}, Precedence::kProduct);
+}
+
+}  // namespace
+
+CudaText IndexText::text(ExprId id) const {
+  const Expr& e = pool_.expr(id);
+  std::vector<Term> terms = e.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+    if ((a.coefficient < 0) != (b.coefficient < 0)) return b.coefficient < 0;
+    return std::abs(a.coefficient) > std::abs(b.coefficient);
+  });
+  CudaText sum;
+  bool empty = true;
+  const auto append = [&](bool negative, const CudaText& part) {
+    if (empty) {
+      sum = negative ? CudaText{"-" + operand(part, Precedence::kProduct), Precedence::kUnary}
+                     : part;
+      empty = false;
+      return;
+    }
+    sum = infix(sum, negative ? "-" : "+", part, Precedence::kSum);
+  };
+  // A positive constant leads when everything else is subtracted from it.
+  const bool constant_first =
+      e.constant > 0 && !terms.empty() && terms.front().coefficient < 0;
+  if (constant_first) append(false, {std::to_string(e.constant)});
+  for (const Term& t : terms) append(t.coefficient < 0, term(t));
+  if (!constant_first && (e.constant != 0 || empty)) {
+    append(e.constant < 0, {std::to_string(std::abs(e.constant))});
+  }
+  return sum;
+}
+
+CudaText IndexText::term(const Term& t) const {
+  int64_t coefficient = std::abs(t.coefficient);
+  const CudaText f = factor(t, &coefficient);
+  return times(f, coefficient);
+}
+
+// The factor, and what is left of the coefficient when the printed text is a multiple of it.
+CudaText IndexText::factor(const Term& t, int64_t* coefficient) const {
+  switch (t.kind) {
+    case FactorKind::kAtom:
+      return atom(t.atom, coefficient);
+    case FactorKind::kFloorDiv: {
+      const AtomId only = pool_.as_atom(t.inner);
+      if (only.valid()) {
+        int64_t unit = coordinates_.at(only).unit;
+        const CudaText x = atom(only, &unit);
+        return infix(x, "/", {std::to_string(t.operand * coordinates_.at(only).unit / unit)},
+                     Precedence::kProduct);
+      }
+      return infix(text(t.inner), "/", {std::to_string(t.operand)}, Precedence::kProduct);
+    }
+    case FactorKind::kMod: {
+      const AtomId only = pool_.as_atom(t.inner);
+      const int64_t unit = only.valid() ? coordinates_.at(only).unit : 1;
+      if (unit > 1 && *coefficient % unit == 0) {
+        *coefficient /= unit;
+        return infix({coordinates_.at(only).text}, "%", {std::to_string(t.operand * unit)},
+                     Precedence::kProduct);
+      }
+      return infix(text(t.inner), "%", {std::to_string(t.operand)}, Precedence::kProduct);
+    }
+    case FactorKind::kMin:
+    case FactorKind::kMax:
+      return {std::string(t.kind == FactorKind::kMin ? "min(" : "max(") + text(t.inner).text +
+                  ", " + std::to_string(t.operand) + ")",
+              Precedence::kPrimary};
+    case FactorKind::kRead:
+      break;
+  }
+  throw InternalError("an index that a tensor holds was not replaced before printing");
+}
+
+CudaText IndexText::atom(AtomId id, int64_t* coefficient) const {
+  const auto found = coordinates_.find(id);
+  if (found == coordinates_.end()) {
+    throw InternalError("an index expression refers to atom " + std::to_string(id.index) + " \"" +
+                        pool_.atom(id).name + "\", which no loop binds");
+  }
+  const Coordinate& c = found->second;
+  if (c.gathered.valid()) return {gathered_(c.gathered), Precedence::kPrimary};
+  if (c.unit == 1) return {c.text, Precedence::kPrimary};
+  if (*coefficient % c.unit == 0) {
+    *coefficient /= c.unit;
+    return {c.text, Precedence::kPrimary};
+  }
+  return infix({c.text}, "/", {std::to_string(c.unit)}, Precedence::kProduct);
+}
+
+std::string IndexText::guard(const Guard& g) const {
+  const Range range = pool_.range(g.expr);
+  const bool low = range.low < g.low;
+  const bool high = range.high >= g.high;
+  const Expr& e = pool_.expr(g.expr);
+  // The constant goes to the other side: 2 <= row, not row - 2 >= 0.
+  const int64_t shift = e.terms.empty() ? 0 : e.constant;
+  CudaText x;
+  if (shift == 0) {
+    x = text(g.expr);
+  } else {
+    const std::string whole = text(g.expr).text;
+    x = text(g.expr);
+    const std::string tail = (shift < 0 ? " - " : " + ") + std::to_string(std::abs(shift));
+    if (whole.ends_with(tail)) {
+      x.text = whole.substr(0, whole.size() - tail.size());
+    } else {
+      std::string result;
+      if (low) result = operand(x, Precedence::kShift) + " >= " + std::to_string(g.low);
+      if (low && high) result += " && ";
+      if (high) result += operand(x, Precedence::kShift) + " < " + std::to_string(g.high);
+      return result;
+    }
+  }
+  std::string result;
+  if (low) result = operand(x, Precedence::kShift) + " >= " + std::to_string(g.low - shift);
+  if (low && high) result += " && ";
+  if (high) result += operand(x, Precedence::kShift) + " < " + std::to_string(g.high - shift);
+  return result;
+}
+
+LaneAccess lane_access(const IndexPool& pool, ExprId offset, AtomId lane, int64_t width) {
+  const std::vector<AtomId> atoms = pool.atoms_of(offset);
+  if (!lane.valid() || !std::binary_search(atoms.begin(), atoms.end(), lane)) {
+    return LaneAccess::kSame;
+  }
+  const Expr& e = pool.expr(offset);
+  if (e.constant % width != 0) return LaneAccess::kScattered;
+  bool contiguous = false;
+  for (const Term& term : e.terms) {
+    if (term.kind == FactorKind::kAtom && term.atom == lane) {
+      contiguous = term.coefficient == 1;
+    } else if (term.coefficient % width != 0) {
+      return LaneAccess::kScattered;
+    } else if (term.inner.valid()) {
+      const std::vector<AtomId> inner = pool.atoms_of(term.inner);
+      if (std::binary_search(inner.begin(), inner.end(), lane)) return LaneAccess::kScattered;
+    }
+  }
+  return contiguous ? LaneAccess::kContiguous : LaneAccess::kScattered;
+}
+
+}  // namespace stitch

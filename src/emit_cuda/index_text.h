@@ -1,0 +1,34 @@
+// Index expressions as C++ text over the variables of the emitted loops.
+#pragma once
+#include "emit_cuda/element_graph.h"
+
+namespace stitch {
+
+// Coordinates must cover all atoms of the expression. `texts` overrides the text of gathered
+// indices.
+class IndexText {
+ public:
+  IndexText(const IndexPool& pool, const std::map<AtomId, Coordinate>& coordinates,
+            std::function<std::string(ElementId)> gathered)
+      : pool_(pool), coordinates_(coordinates), gathered_(std::move(gathered)) {}
+
+  CudaText text(ExprId id) const;
+  // low <= expr < high, less what the ranges already say.
+  std::string guard(const Guard& guard) const;
+
+ private:
+  CudaText term(const Term& term) const;       // with |coefficient|
+  CudaText factor(const Term& term, int64_t* coefficient) const;
+  CudaText atom(AtomId id, int64_t* coefficient) const;
+
+  const IndexPool& pool_;
+  const std::map<AtomId, Coordinate>& coordinates_;
+  std::function<std::string(ElementId)> gathered_;
+};
+
+// How an offset moves along the vector's lanes.
+enum class LaneAccess : uint8_t { kSame, kContiguous, kScattered };
+// kContiguous: coefficient 1 of `lane`, and all else a multiple of `width` elements.
+LaneAccess lane_access(const IndexPool& pool, ExprId offset, AtomId lane, int64_t width);
+
+}  // namespace stitch

@@ -1,0 +1,96 @@
+// What is known while one kernel is emitted: its plan, its arguments as they are met, its names, and
+// the values that earlier roots keep.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emit_cuda/element_graph.h"
+#include "emit_cuda/names.h"
+#include "planner/plan.h"
+
+namespace stitch {
+
+// The loops of a group, outer first.
+enum class Level : uint8_t { kStage, kRow, kInnerRow, kStep };
+
+// A value that a root of this kernel has left in registers: `text` without the lane's index.
+struct KeptRegister {
+  std::string text;
+  bool lanes = false;  // one element per lane of the vector: text[j]
+  Level level = Level::kRow;
+};
+
+struct KernelArgument {
+  BufferId buffer;
+  std::string name;
+  bool read = false;
+  bool written = false;
+};
+
+class KernelContext {
+ public:
+  KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph& graph);
+
+  const Plan& plan() const { return plan_; }
+  const Kernel& kernel() const { return kernel_; }
+  AccessGraph& graph() { return graph_; }
+  IndexPool& pool() { return graph_.pool; }
+  Names& names() { return names_; }
+
+  // True when a node of this kernel computes the value.
+  bool computes(AccessValueId value) const { return computed_.contains(value); }
+  // The buffer that holds a value, or InternalError.
+  BufferId buffer_of(AccessValueId value) const;
+  const Buffer& buffer(BufferId id) const { return plan_.buffers[id.index]; }
+  // The kernel argument for a buffer.
+  Memory read(BufferId buffer);
+  Memory write(BufferId buffer);
+  const std::vector<KernelArgument>& arguments() const { return arguments_; }
+
+  // The pointer to the place of a value in shared memory.
+  Memory shared(AccessValueId value, const Place& place);
+  // Pointers into shared memory, in the order in which they were asked for.
+  const std::vector<std::string>& shared_declarations() const { return shared_declarations_; }
+
+  const Place* place(AccessValueId value, PlaceKind kind) const;
+  std::map<AccessValueId, KeptRegister>& registers() { return registers_; }
+  // Values whose shared or scratch place has been written.
+  std::set<AccessValueId>& stored() { return stored_; }
+
+  // A constexpr of the kernel; the same name and value give the same constant, another value
+  // another name (kRows, kRows2).
+  std::string constant(const std::string& wish, int64_t value, const std::string& expression = "");
+  struct Constant {
+    std::string name, expression;
+    int64_t value = 0;
+  };
+  const std::vector<Constant>& constants() const { return constants_; }
+
+  // A readable identifier for a value: from the model, or from what it is.
+  std::string wish(AccessValueId value) const;
+  // "int", or "long long" where a tensor of the kernel has 2^31 elements or more.
+  std::string index_type() const { return wide_ ? "long long" : "int"; }
+  // Comments speak of ONNX nodes: "/attention/Softmax (max, sub)".
+  std::string describe(const std::vector<AccessNodeId>& nodes) const;
+
+ private:
+  Memory argument(BufferId buffer, bool written);
+
+  const Plan& plan_;
+  const Kernel& kernel_;
+  AccessGraph& graph_;
+  Names names_;
+  std::set<AccessValueId> computed_;
+  std::map<AccessValueId, BufferId> buffers_;
+  std::vector<KernelArgument> arguments_;
+  std::map<std::pair<AccessValueId, int64_t>, Memory> shared_;
+  std::vector<std::string> shared_declarations_;
+  std::map<AccessValueId, KeptRegister> registers_;
+  std::set<AccessValueId> stored_;
+  std::vector<Constant> constants_;
+  bool wide_ = false;
+};
+
+}  // namespace stitch
