@@ -4,8 +4,11 @@ find_package(Catch2 2.13 REQUIRED)
 set(STITCH_SHARED_DIR "${PROJECT_SOURCE_DIR}/../shared" CACHE PATH
     "Folder with the corpus of models; tests that need it skip when it is absent")
 
-add_library(stitch_test_main STATIC "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
-target_link_libraries(stitch_test_main PUBLIC stitch_options Catch2::Catch2)
+# main(), and what the tests share.
+add_library(stitch_test_main STATIC
+    "${PROJECT_SOURCE_DIR}/tests/support/main.cpp"
+    "${PROJECT_SOURCE_DIR}/tests/support/matches_tensor.cpp")
+target_link_libraries(stitch_test_main PUBLIC stitch_graph Catch2::Catch2)
 target_include_directories(stitch_test_main PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_compile_definitions(stitch_test_main PUBLIC
     STITCH_SHARED_DIR="${STITCH_SHARED_DIR}"
