@@ -112,7 +112,9 @@ TEST_CASE("file names that say nothing are reported") {
                            "src/memory_manager.h"}) {
     CHECK(check_names(tree_of(path, "")).size() == 1);
   }
+  CHECK(check_names(tree_of("src/graph/common.h", "")).size() == 1);
   CHECK(check_names(tree_of("src/graph/commonality.h", "")).empty());
+  CHECK(check_names(tree_of("src/graph/merge_common.h", "")).empty());
 }
 
 TEST_CASE("words that do not belong are reported") {

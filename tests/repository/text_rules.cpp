@@ -137,19 +137,17 @@ Violations check_headers(const SourceTree& tree) {
 }
 
 Violations check_names(const SourceTree& tree) {
-  constexpr std::array<std::string_view, 9> kEmptyWords = {
-      "utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "stuff"};
+  constexpr std::array<std::string_view, 8> kEmptyWords = {"utils",  "util", "helpers", "helper",
+                                                           "common", "misc", "manager", "managers"};
   Violations violations;
   for (const SourceFile& file : tree) {
-    std::string_view stem = file.name().substr(0, file.name().find('.'));
-    while (!stem.empty()) {
-      const std::size_t end = std::min(stem.find('_'), stem.size());
-      const std::string_view word = stem.substr(0, end);
-      if (is_one_of(word, kEmptyWords)) {
-        violations.push_back(
-            {file.path, 0, '\'' + std::string(word) + "' says nothing: name the concept"});
-      }
-      stem.remove_prefix(std::min(end + 1, stem.size()));
+    const std::string_view stem = file.name().substr(0, file.name().find('.'));
+    const std::string_view last_word = stem.substr(stem.rfind('_') + 1);
+    // "merge_common" is about common sub-expressions.
+    const std::string_view subject = last_word == "common" ? stem : last_word;
+    if (is_one_of(subject, kEmptyWords)) {
+      violations.push_back(
+          {file.path, 0, '\'' + std::string(subject) + "' says nothing: name the concept"});
     }
   }
   return violations;
