@@ -1,0 +1,103 @@
+#include "compile_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "frontend/name_suggestion.h"
+#include "graph/error.h"
+
+namespace stitch {
+
+namespace {
+
+const std::vector<std::string> kFusionModes = {"none", "stitch"};
+const std::vector<std::string> kContractionModes = {"library", "own"};
+
+size_t index_of(const std::vector<std::string>& names, const std::string& flag,
+                const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  std::string message =
+      fmt::format("{} {}: expected one of {}", flag, name, fmt::join(names, ", "));
+  if (const auto near = nearest_name(name, names))
+    message += "\nhelp: did you mean '" + *near + "'?";
+  throw ModelError(message);
+}
+
+}  // namespace
+
+std::vector<std::string> CompileFlags::device_architectures() const {
+  std::vector<std::string> devices;
+  for (const std::string& architecture : architectures) {
+    if (architecture == "host") continue;
+    if (architecture.rfind("sm_", 0) != 0)
+      throw ModelError(fmt::format(
+          "--arch {}: expected sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 or host",
+          architecture));
+    if (std::find(devices.begin(), devices.end(), architecture) == devices.end())
+      devices.push_back(architecture);
+  }
+  if (devices.empty())
+    throw ModelError("--arch host needs an architecture beside it, whose plan it runs");
+  return devices;
+}
+
+bool CompileFlags::wants_host() const {
+  return std::find(architectures.begin(), architectures.end(), "host") != architectures.end();
+}
+
+PlanOptions CompileFlags::plan_options(const std::string& architecture) const {
+  PlanOptions options;
+  options.architecture = architecture;
+  options.device = target;
+  options.fusion =
+      index_of(kFusionModes, "--fusion", fusion) == 0 ? FusionMode::kNone : FusionMode::kStitch;
+  options.contractions = index_of(kContractionModes, "--contractions", contractions) == 0
+                             ? ContractionMode::kLibrary
+                             : ContractionMode::kOwn;
+  if (max_fusions >= 0) options.max_fusions = max_fusions;
+  return options;
+}
+
+int CompileFlags::job_count() const {
+  return jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void add_planning_flags(CLI::App& command, CompileFlags& flags) {
+  command.add_option("--arch", flags.architectures, "sm_80 or sm_80,sm_90,host (default sm_80)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      .add_option("--target", flags.target,
+                  "device model to plan for instead of the architecture's default: v100, t4, a10, "
+                  "a100, l4, h100, h200, b200")
+      ->type_name("DEVICE");
+  command
+      .add_option("--fusion", flags.fusion, "none: a kernel per op; stitch: the planner's choice")
+      ->type_name("MODE");
+  command
+      .add_option("--contractions", flags.contractions,
+                  "library: matmuls by cuBLASLt; own: generated kernels that need the driver only")
+      ->type_name("MODE");
+  command
+      .add_option("--max-fusions", flags.max_fusions,
+                  "stitch the first N regions only, to bisect a wrong result")
+      ->type_name("N");
+  command
+      .add_option("--dump-dir", flags.dump_dir, "write the graph after every pass and the plans")
+      ->type_name("DIR");
+  command.add_flag("--explain", flags.explain, "say why kernels were not stitched together");
+}
+
+void add_building_flags(CLI::App& command, CompileFlags& flags) {
+  command.add_option("--jobs,-j", flags.jobs, "compile on N threads (default: one per core)")
+      ->type_name("N");
+  command.add_option("--cuda", flags.cuda, "folder of a CUDA toolkit to take NVRTC from")
+      ->type_name("DIR");
+  command.add_option("--cache", flags.cache, "keep compiled kernels here for the next run")
+      ->type_name("DIR");
+}
+
+}  // namespace stitch

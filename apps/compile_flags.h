@@ -1,0 +1,38 @@
+// Flags that say how a model is compiled: architectures, planning, output.
+#pragma once
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "planner/make_plan.h"
+
+namespace stitch {
+
+struct CompileFlags {
+  std::vector<std::string> architectures = {"sm_80"};  // "host" adds images for the emulator
+  std::string target;                                  // device model instead of the default
+  std::string fusion = "stitch";
+  std::string contractions = "library";
+  int64_t max_fusions = -1;  // < 0: no limit
+  int jobs = 0;              // 0: one per core
+  std::filesystem::path cuda;
+  std::filesystem::path cache;
+  std::filesystem::path dump_dir;
+  bool explain = false;
+
+  // The architectures without "host", in the order given, each once.
+  std::vector<std::string> device_architectures() const;
+  bool wants_host() const;
+  // ModelError, with the nearest name, for a mode that does not exist.
+  PlanOptions plan_options(const std::string& architecture) const;
+  int job_count() const;
+};
+
+// --arch --target --fusion --contractions --max-fusions --dump-dir --explain
+void add_planning_flags(CLI::App& command, CompileFlags& flags);
+// --jobs --cuda --cache
+void add_building_flags(CLI::App& command, CompileFlags& flags);
+
+}  // namespace stitch

@@ -1,0 +1,86 @@
+// stitchc plan: the plan alone, without compiling anything.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command.h"
+#include "compile_model.h"
+#include "console.h"
+#include "exit_code.h"
+#include "model_flags.h"
+#include "plan_counts.h"
+#include "plan_report.h"
+#include "planner/plan_text.h"
+#include "table.h"
+
+namespace stitch {
+
+namespace {
+
+struct PlanCommandFlags {
+  ModelFlags model;
+  CompileFlags compile;
+  bool text = false;
+  ConsoleOptions console;
+};
+
+std::string plan_table(const CompiledModel& compiled) {
+  Table table({{"arch", Align::kLeft},
+               {"device", Align::kLeft},
+               {"regions"},
+               {"kernels"},
+               {"contractions"},
+               {"copies"},
+               {"barriers"},
+               {"bytes"},
+               {"vs min"},
+               {"predicted"}});
+  for (const PlannedArchitecture& planned : compiled.architectures) {
+    const PlanCounts counts = count_plan(planned.plan);
+    const double ratio =
+        counts.compulsory_bytes == 0
+            ? 1.0
+            : static_cast<double>(counts.bytes) / static_cast<double>(counts.compulsory_bytes);
+    table.add_row({planned.plan.architecture, planned.plan.device, with_thousands(counts.regions),
+                   with_thousands(counts.kernels), with_thousands(counts.contractions),
+                   with_thousands(counts.copies), with_thousands(counts.grid_barriers),
+                   readable_bytes(counts.bytes), fmt::format("{:.2f}", ratio),
+                   fmt::format("{:.0f} us", counts.predicted_us)});
+  }
+  return table.to_string();
+}
+
+int plan(const PlanCommandFlags& flags) {
+  Console console(flags.console);
+  CompiledModel compiled;
+  ImportOptions options = flags.model.import_options();
+  options.weights_may_be_absent = true;
+  import_model(flags.model.model, options, flags.compile, console, compiled);
+  plan_model(flags.compile, console, compiled);
+  if (console.wants_json()) {
+    console.json(report_json(compiled));
+  } else if (flags.text) {
+    for (const PlannedArchitecture& planned : compiled.architectures)
+      console.line(print_plan(planned.plan));
+  } else {
+    console.line(plan_table(compiled));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<PlanCommandFlags>();
+  CLI::App* command = app.add_subcommand("plan", "plan kernels without compiling them");
+  add_model_flags(*command, flags->model);
+  add_planning_flags(*command, flags->compile);
+  command->add_flag("--text", flags->text, "print the plans in their text form");
+  command->add_flag("--json", flags->console.json, "one JSON object on stdout");
+  command->footer(
+      "Examples:\n  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --arch sm_80,sm_90\n"
+      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --explain --text");
+  command->callback([flags, &action] { action = [flags] { return plan(*flags); }; });
+}
+
+}  // namespace stitch

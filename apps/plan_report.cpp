@@ -1,0 +1,54 @@
+#include "plan_report.h"
+
+#include <sys/resource.h>
+
+#include <nlohmann/json.hpp>
+
+#include "plan_counts.h"
+
+namespace stitch {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add_counts(Json& json, const PlanCounts& counts) {
+  json["kernels"] = counts.kernels;
+  json["contractions"] = counts.contractions;
+  json["copies"] = counts.copies;
+  json["grid_barriers"] = counts.grid_barriers;
+  json["bytes"] = counts.bytes;
+  json["compulsory_bytes"] = counts.compulsory_bytes;
+  json["regions"] = counts.regions;
+}
+
+}  // namespace
+
+std::string report_json(const CompiledModel& compiled) {
+  Json json;
+  json["nodes"] = compiled.graph.onnx_node_count;
+  add_counts(json, count_plan(compiled.architectures.front().plan));
+  const StageTimes& times = compiled.times;
+  json["stages_ms"] = {{"import", times.import_ms},   {"passes", times.passes_ms},
+                       {"plan", times.plan_ms},       {"emit", times.emit_ms},
+                       {"compile", times.compile_ms}, {"bundle", times.bundle_ms}};
+  json["peak_mb"] = peak_memory_mb();
+  for (const PlannedArchitecture& planned : compiled.architectures) {
+    const PlanCounts counts = count_plan(planned.plan);
+    Json entry;
+    entry["device"] = planned.plan.device;
+    add_counts(entry, counts);
+    entry["predicted_us"] = counts.predicted_us;
+    entry["workspace_bytes"] = planned.plan.arena_bytes;
+    json["architectures"][planned.plan.architecture] = entry;
+  }
+  return json.dump();
+}
+
+double peak_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+}  // namespace stitch
