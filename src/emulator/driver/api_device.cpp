@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "emulator/driver/entry_point.h"
 
@@ -21,7 +22,10 @@ CUcontext primary_context() {
   return reinterpret_cast<CUcontext>(&context);
 }
 
-thread_local CUcontext current_context = nullptr;
+// The contexts that this thread has made current, the current one last.
+thread_local std::vector<CUcontext> context_stack;
+
+CUcontext current_context() { return context_stack.empty() ? nullptr : context_stack.back(); }
 
 int attribute_of(const DeviceModel& m, CUdevice_attribute attribute) {
   switch (static_cast<int>(attribute)) {
@@ -135,7 +139,7 @@ STITCH_DRIVER_API cuDeviceGetName(char* name, int length, CUdevice device) {
   return entry_point([&](DeviceState& state) {
     if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
     if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    const std::string full = std::string(state.model->name) + " (emulated)";
+    const std::string full = "stitchc emulator (" + std::string(state.model->name) + ")";
     std::strncpy(name, full.c_str(), static_cast<std::size_t>(length));
     name[length - 1] = '\0';
     return CUDA_SUCCESS;
@@ -187,7 +191,8 @@ STITCH_DRIVER_API cuDevicePrimaryCtxRelease(CUdevice device) {
 STITCH_DRIVER_API cuCtxSetCurrent(CUcontext context) {
   return entry_point([&](DeviceState&) {
     if (context != nullptr && context != primary_context()) return CUDA_ERROR_INVALID_CONTEXT;
-    current_context = context;
+    if (!context_stack.empty()) context_stack.pop_back();
+    if (context != nullptr) context_stack.push_back(context);
     return CUDA_SUCCESS;
   });
 }
@@ -195,18 +200,24 @@ STITCH_DRIVER_API cuCtxSetCurrent(CUcontext context) {
 STITCH_DRIVER_API cuCtxGetCurrent(CUcontext* context) {
   return entry_point([&](DeviceState&) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *context = current_context;
+    *context = current_context();
     return CUDA_SUCCESS;
   });
 }
 
-STITCH_DRIVER_API cuCtxPushCurrent(CUcontext context) { return cuCtxSetCurrent(context); }
+STITCH_DRIVER_API cuCtxPushCurrent(CUcontext context) {
+  return entry_point([&](DeviceState&) {
+    if (context != primary_context()) return CUDA_ERROR_INVALID_CONTEXT;
+    context_stack.push_back(context);
+    return CUDA_SUCCESS;
+  });
+}
 
 STITCH_DRIVER_API cuCtxPopCurrent(CUcontext* context) {
   return entry_point([&](DeviceState&) {
-    if (current_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    if (context != nullptr) *context = current_context;
-    current_context = nullptr;
+    if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context != nullptr) *context = current_context();
+    context_stack.pop_back();
     return CUDA_SUCCESS;
   });
 }
@@ -214,7 +225,7 @@ STITCH_DRIVER_API cuCtxPopCurrent(CUcontext* context) {
 STITCH_DRIVER_API cuCtxGetDevice(CUdevice* device) {
   return entry_point([&](DeviceState&) {
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (current_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     *device = 0;
     return CUDA_SUCCESS;
   });

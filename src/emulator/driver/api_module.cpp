@@ -198,6 +198,12 @@ STITCH_DRIVER_API cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
   });
 }
 
+STITCH_DRIVER_API cuFuncLoad(CUfunction function) {
+  return entry_point_outside_capture([&](DeviceState& state) {
+    return state.function(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
 STITCH_DRIVER_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                               int block_size,
                                                               std::size_t shared_bytes) {
@@ -213,4 +219,26 @@ STITCH_DRIVER_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfun
 STITCH_DRIVER_API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, CUfunction function, int block_size, std::size_t shared_bytes, unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, shared_bytes);
+}
+
+// Clusters are packed into the multiprocessors as if these were one pool; the hardware keeps a
+// cluster inside one of its groups of multiprocessors, which can leave a few unused.
+STITCH_DRIVER_API cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
+                                               const CUlaunchConfig* config) {
+  return entry_point([&](DeviceState& state) {
+    const Function* const found = state.function(function);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (clusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (state.model->major < 9) return CUDA_ERROR_NOT_SUPPORTED;
+    int size = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i)
+      if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+        size = static_cast<int>(config->attrs[i].value.clusterDim.x);
+    const auto threads =
+        static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
+    const int blocks =
+        stitch::emulator::resident_blocks(*state.model, *found, threads, config->sharedMemBytes);
+    *clusters = blocks * state.model->multiprocessors / size;
+    return CUDA_SUCCESS;
+  });
 }

@@ -10,6 +10,9 @@ bool disturb_captures(DeviceState& state) {
   for (const auto& [handle, stream] : state.streams) {
     if (stream->capture == CU_STREAM_CAPTURE_STATUS_NONE) continue;
     if (stream->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    if (stream->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL &&
+        stream->capturing_thread != std::this_thread::get_id())
+      continue;
     stream->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
     any = true;
   }
@@ -88,6 +91,7 @@ STITCH_DRIVER_API cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsig
     if (stream->capture == CU_STREAM_CAPTURE_STATUS_NONE) {  // joins the capture
       stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
       stream->mode = event->capturing->mode;
+      stream->capturing_thread = event->capturing->capturing_thread;
       stream->origin = event->capturing;
     }
     return CUDA_SUCCESS;
@@ -152,6 +156,7 @@ STITCH_DRIVER_API cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode
     if (stream->capture != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
     stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     stream->mode = mode;
+    stream->capturing_thread = std::this_thread::get_id();
     stream->graph = std::make_unique<Graph>();
     stream->origin = stream;
     return CUDA_SUCCESS;

@@ -31,7 +31,8 @@ CUresult entry_point(Body body) {
 // was one.
 bool disturb_captures(DeviceState& state);
 
-// The same for calls that CUDA does not allow while any stream captures in the global mode.
+// The same for calls that CUDA does not allow while a stream captures, in the global mode for any
+// thread, in the thread-local mode for the one that captures.
 template <class Body>
 CUresult entry_point_outside_capture(Body body) {
   return entry_point([&](DeviceState& state) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace stitch::emulator {
@@ -32,6 +33,7 @@ struct Stream {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::unique_ptr<Graph> graph;  // of the stream that began the capture
   Stream* origin = nullptr;      // that stream; null when not capturing
+  std::thread::id capturing_thread;
 };
 
 struct Event {
