@@ -84,3 +84,4 @@ STITCH_SIMT_UNSEEN inline dim3 grid_size() {
 
 #include "simt_device_half.h"
 #include "simt_intrinsics.h"
+#include "simt_tensor_core.h"
