@@ -107,7 +107,8 @@ struct GroupMapping {
 // ---- roots ------------------------------------------------------------------------------------
 
 enum class RootKind : uint8_t {
-  kReduce,  // over the group's columns (all of them are reduced), combined over the row's threads
+  kReduce,  // over the group's columns (all of them are reduced), combined over the row's threads;
+            // of a contraction node: the sum of products (matrix-vector, depthwise)
   kReduceRows,  // over the stage's rows and passes; the result has one value per column
   kPlace,       // an element-wise value kept at every point of the group
   kStore,       // to a buffer
@@ -141,11 +142,16 @@ enum class Separation : uint8_t {
 };
 
 // Tile of a contraction compiled by us: a block computes tile_m x tile_n results (flattened m and
-// n axes) of one assignment of block_axes (batch), stepping tile_k through the reduced atoms.
+// n axes) of one assignment of block_axes (batch, blockIdx.y), stepping tile_k through the reduced
+// atoms. blockIdx.x = m tile * n tiles + n tile. The operand that has m atoms is staged at
+// shared_m[k * pitch_m + m], the other at shared_n[k * pitch_n + n], both in the compute type.
 struct ContractionMapping {
   std::vector<AtomId> m_axes, n_axes, k_axes;
+  int m_operand = 0;  // which operand of the node has the m atoms: 0, or 1
   int tile_m = 64, tile_n = 64, tile_k = 16;
   int thread_m = 4, thread_n = 4;  // results per thread; block = tile_m/thread_m * tile_n/thread_n
+  int64_t shared_m = 0, shared_n = 0;  // bytes in the arena
+  int pitch_m = 68, pitch_n = 68;      // elements
 };
 
 struct Stage {

@@ -1,0 +1,37 @@
+// Builds one kernel from a set of nodes, or says where the set has to be cut.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/device_model.h"
+#include "planner/plan.h"
+#include "planner/plan_buffers.h"
+
+namespace stitch {
+
+struct KernelRequest {
+  std::vector<AccessNodeId> nodes;    // of the plan's graph, topological
+  std::vector<AccessValueId> stored;  // values of these nodes that others need
+};
+
+// The request as several kernels, in launch order.
+struct KernelCut {
+  std::vector<KernelRequest> pieces;
+  std::string reason;  // one sentence
+};
+
+class KernelBuilder {
+ public:
+  KernelBuilder(Plan& plan, PlanBuffers& buffers, const DeviceModel& device)
+      : plan_(plan), buffers_(buffers), device_(device) {}
+
+  std::variant<Kernel, KernelCut> build(const KernelRequest& request);
+
+ private:
+  Plan& plan_;
+  PlanBuffers& buffers_;
+  const DeviceModel& device_;
+};
+
+}  // namespace stitch

@@ -1,0 +1,19 @@
+#include "planner/launch.h"
+
+#include <algorithm>
+
+#include "planner/cost.h"
+
+namespace stitch {
+
+void set_launch(Kernel& kernel, const DeviceModel& device) {
+  const int resident =
+      resident_blocks(device, {kernel.block, kernel.estimate.registers, kernel.shared_bytes});
+  kernel.estimate.occupancy =
+      std::min(1.0, static_cast<double>(resident) * kernel.block / device.threads_per_sm);
+  finish_estimate(kernel.estimate, device);
+  // Residency matters to kernels whose blocks wait for each other; the others get a loose bound.
+  kernel.min_blocks_per_sm = kernel.cooperative ? std::max(resident, 1) : 1;
+}
+
+}  // namespace stitch

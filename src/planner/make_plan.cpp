@@ -1,0 +1,213 @@
+#include "planner/make_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "graph/error.h"
+#include "planner/contraction_kernel.h"
+#include "planner/device_model.h"
+#include "planner/kernel_builder.h"
+#include "planner/kernel_structure.h"
+#include "planner/launch.h"
+#include "planner/plan_buffers.h"
+#include "planner/regions.h"
+
+namespace stitch {
+namespace {
+
+// Nodes that are planned together: a region, or one node.
+struct WorkItem {
+  std::vector<AccessNodeId> nodes;  // topological
+  bool stitched = true;
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const PlanOptions& options, const DeviceModel& device)
+      : options_(options), device_(device) {
+    plan_.graph = build_access_graph(graph);
+    plan_.device = device.name;
+    plan_.architecture = device.architecture;
+    set_depths(plan_.graph);
+    node_count_ = plan_.graph.nodes.size();
+  }
+
+  Plan run() {
+    require_known_kinds();
+    const std::vector<WorkItem> items = in_launch_order(work_items());
+    find_readers(items);
+    PlanBuffers buffers(plan_);
+    for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers);
+    name_kernels();
+    buffers.lay_out();
+    return std::move(plan_);
+  }
+
+ private:
+  void require_known_kinds() const {
+    for (const AccessNode& node : plan_.graph.nodes) {
+      switch (node.kind) {
+        case AccessKind::kElementwise:
+        case AccessKind::kIndex:
+        case AccessKind::kReduce:
+        case AccessKind::kArgReduce:
+        case AccessKind::kContraction:
+          break;
+        case AccessKind::kScan:
+        case AccessKind::kSort:
+        case AccessKind::kScatter:
+          throw ModelError(fmt::format("{} has no kernel yet", describe(node)));
+      }
+    }
+  }
+
+  std::string describe(const AccessNode& node) const {
+    if (node.sources.empty()) return std::string(name(node.op));
+    const SourceNode& source = plan_.graph.graph->source(node.sources.front());
+    return fmt::format("{} ({})", source.name, source.op_type);
+  }
+
+  std::vector<WorkItem> work_items() {
+    std::vector<WorkItem> items;
+    int64_t fusions = 0;
+    for (const Region& region : depth_regions(plan_.graph)) {
+      ++plan_.regions;
+      const bool stitched = options_.fusion == FusionMode::kStitch &&
+                            (region.nodes.size() < 2 || fusions++ < options_.max_fusions);
+      if (stitched) {
+        items.push_back({region.nodes, true});
+        continue;
+      }
+      for (const AccessNodeId node : region.nodes) items.push_back({{node}, false});
+    }
+    for (size_t n = 0; n < node_count_; ++n) {
+      if (plan_.graph.nodes[n].kind == AccessKind::kContraction) {
+        items.push_back({{AccessNodeId(n)}, false});
+      }
+    }
+    return items;
+  }
+
+  // Kahn's algorithm; ties go to the item with the smallest first node.
+  std::vector<WorkItem> in_launch_order(std::vector<WorkItem> items) const {
+    std::sort(items.begin(), items.end(), [](const WorkItem& a, const WorkItem& b) {
+      return a.nodes.front() < b.nodes.front();
+    });
+    std::vector<size_t> owner(node_count_, 0);
+    for (size_t i = 0; i < items.size(); ++i) {
+      for (const AccessNodeId node : items[i].nodes) owner[node.index] = i;
+    }
+    std::vector<std::set<size_t>> users(items.size());
+    std::vector<size_t> waits(items.size(), 0);
+    for (size_t n = 0; n < node_count_; ++n) {
+      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
+        const AccessNodeId producer = plan_.graph.value(source).producer;
+        if (!producer.valid() || owner[producer.index] == owner[n]) continue;
+        if (users[owner[producer.index]].insert(owner[n]).second) ++waits[owner[n]];
+      }
+    }
+    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (waits[i] == 0) ready.push(i);
+    }
+    std::vector<WorkItem> ordered;
+    while (!ready.empty()) {
+      const size_t i = ready.top();
+      ready.pop();
+      ordered.push_back(items[i]);
+      for (const size_t user : users[i]) {
+        if (--waits[user] == 0) ready.push(user);
+      }
+    }
+    if (ordered.size() != items.size()) throw InternalError("kernels of a plan form a cycle");
+    return ordered;
+  }
+
+  void find_readers(const std::vector<WorkItem>& items) {
+    std::vector<size_t> owner(node_count_, 0);
+    for (size_t i = 0; i < items.size(); ++i) {
+      for (const AccessNodeId node : items[i].nodes) owner[node.index] = i;
+    }
+    is_stored_.assign(plan_.graph.values.size(), false);
+    for (size_t n = 0; n < node_count_; ++n) {
+      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
+        const AccessNodeId producer = plan_.graph.value(source).producer;
+        if (producer.valid() && owner[producer.index] != owner[n]) is_stored_[source.index] = true;
+      }
+    }
+    for (const AccessOutput& output : plan_.graph.outputs) is_stored_[output.value.index] = true;
+  }
+
+  void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers) {
+    const AccessNodeId first = item.nodes.front();
+    const AccessNode& node = plan_.graph.node(first);
+    if (node.kind == AccessKind::kContraction && is_tiled_contraction(plan_.graph, node)) {
+      add_kernel(build_contraction(plan_, buffers, device_, first));
+      return;
+    }
+    KernelRequest request;
+    request.nodes = item.nodes;
+    for (const AccessNodeId member : item.nodes) {
+      for (const AccessValueId result : plan_.graph.node(member).results) {
+        if (is_stored_[result.index]) request.stored.push_back(result);
+      }
+    }
+    plan_request(request, buffers, number);
+  }
+
+  void plan_request(const KernelRequest& request, PlanBuffers& buffers, size_t number) {
+    if (request.stored.empty() || writes_nothing(request)) return;
+    KernelBuilder builder(plan_, buffers, device_);
+    std::variant<Kernel, KernelCut> built = builder.build(request);
+    if (Kernel* const kernel = std::get_if<Kernel>(&built)) {
+      add_kernel(std::move(*kernel));
+      return;
+    }
+    const KernelCut& cut = std::get<KernelCut>(built);
+    plan_.notes.push_back(
+        fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
+    for (const KernelRequest& piece : cut.pieces) plan_request(piece, buffers, number);
+  }
+
+  // Tensors without elements need no kernel.
+  bool writes_nothing(const KernelRequest& request) const {
+    return std::all_of(request.stored.begin(), request.stored.end(), [&](AccessValueId value) {
+      const std::vector<int64_t>& extents = plan_.graph.value(value).extents;
+      return std::find(extents.begin(), extents.end(), 0) != extents.end();
+    });
+  }
+
+  void add_kernel(Kernel kernel) {
+    set_launch(kernel, device_);
+    plan_.steps.push_back(std::move(kernel));
+  }
+
+  void name_kernels() {
+    int number = 0;
+    for (Step& step : plan_.steps) {
+      if (Kernel* const kernel = std::get_if<Kernel>(&step)) {
+        kernel->name = kernel_name(number, *plan_.graph.graph, kernel->sources);
+      }
+      ++number;
+    }
+  }
+
+  const PlanOptions& options_;
+  const DeviceModel& device_;
+  Plan plan_;
+  size_t node_count_ = 0;  // before kernels cloned any
+  std::vector<bool> is_stored_;
+};
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const PlanOptions& options) {
+  return Planner(graph, options, find_device(options.device, options.architecture)).run();
+}
+
+}  // namespace stitch

@@ -1,0 +1,34 @@
+// Graph to plan: which kernels, with which stages, groups, mappings and places, in which order.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "planner/plan.h"
+
+namespace stitch {
+
+enum class FusionMode : uint8_t {
+  kNone,    // a kernel per arithmetic node
+  kStitch,  // depth regions as kernels, cut only where legality or the estimate says so
+};
+enum class ContractionMode : uint8_t {
+  kLibrary,  // matrix products by cuBLASLt, convolutions by own kernels
+  kOwn,      // all by own kernels
+};
+
+struct PlanOptions {
+  std::string device;        // "a100"; empty: the default of the architecture
+  std::string architecture;  // "sm_80"; empty: that of the device
+  FusionMode fusion = FusionMode::kStitch;
+  ContractionMode contractions = ContractionMode::kLibrary;
+  // Regions that may be stitched, the others get a kernel per node; bisects a wrong fusion.
+  int64_t max_fusions = INT64_MAX;
+};
+
+// All dims of the graph must be constant. The plan refers to the graph, which must outlive it.
+// ModelError for an unknown device and for ops that no kernel is known for.
+Plan make_plan(const Graph& graph, const PlanOptions& options);
+
+}  // namespace stitch

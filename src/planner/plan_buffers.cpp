@@ -1,0 +1,158 @@
+#include "planner/plan_buffers.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/arena.h"
+
+namespace stitch {
+namespace {
+
+// Weights start at whole 256-byte lines, as an allocation of their own would.
+constexpr int64_t kConstantAlignment = 256;
+
+int64_t element_count(const std::vector<int64_t>& extents) {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  return count;
+}
+
+void note_kernel(const Plan& plan, const Kernel& kernel, std::set<BufferId>& reads,
+                 std::set<BufferId>& writes,
+                 const std::unordered_map<AccessValueId, BufferId>& of_value) {
+  for (const Part& part : kernel.parts) {
+    for (const Stage& stage : part.stages) {
+      for (const Group& group : stage.groups) {
+        for (const Root& root : group.roots) {
+          if (root.kind == RootKind::kStore) writes.insert(root.buffer);
+        }
+        for (const AccessNodeId node : group.nodes) {
+          for (const AccessValueId source : sources_of(plan.graph, plan.graph.node(node))) {
+            if (kernel.places.count(source) != 0) continue;
+            const auto buffer = of_value.find(source);
+            if (buffer != of_value.end()) reads.insert(buffer->second);
+          }
+        }
+      }
+    }
+  }
+  for (const auto& [value, places] : kernel.places) {
+    for (const Place& place : places) {
+      if (place.kind == PlaceKind::kScratch) writes.insert(place.buffer);
+    }
+  }
+  for (const Kernel& twin : kernel.twin) note_kernel(plan, twin, reads, writes, of_value);
+}
+
+}  // namespace
+
+bool is_literal(const AccessGraph& graph, AccessValueId value) {
+  const AccessValue& v = graph.value(value);
+  return v.kind == AccessValueKind::kConstant && element_count(v.extents) == 1;
+}
+
+StepBuffers buffers_of(const Plan& plan, const Step& step) {
+  std::unordered_map<AccessValueId, BufferId> of_value;
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    of_value.emplace(plan.buffers[b].value, BufferId(b));
+  }
+  std::set<BufferId> reads, writes;
+  if (const Kernel* kernel = std::get_if<Kernel>(&step)) {
+    note_kernel(plan, *kernel, reads, writes, of_value);
+  } else {
+    const LibraryMatmul& matmul = std::get<LibraryMatmul>(step);
+    for (const AccessValueId value : {matmul.layout.a.value, matmul.layout.b.value}) {
+      if (const auto found = of_value.find(value); found != of_value.end()) {
+        reads.insert(found->second);
+      }
+    }
+    if (const auto found = of_value.find(matmul.layout.d.value); found != of_value.end()) {
+      writes.insert(found->second);
+    }
+  }
+  return {{reads.begin(), reads.end()}, {writes.begin(), writes.end()}};
+}
+
+PlanBuffers::PlanBuffers(Plan& plan) : plan_(plan) {
+  for (size_t i = 0; i < plan.graph.inputs.size(); ++i) {
+    add(BufferKind::kInput, plan.graph.inputs[i], static_cast<int>(i));
+  }
+  for (size_t i = 0; i < plan.graph.outputs.size(); ++i) {
+    add(BufferKind::kOutput, plan.graph.outputs[i].value, static_cast<int>(i));
+  }
+}
+
+BufferId PlanBuffers::of(AccessValueId value) {
+  if (const auto found = of_value_.find(value); found != of_value_.end()) return found->second;
+  if (is_literal(plan_.graph, value)) return BufferId();
+  const bool is_constant = plan_.graph.value(value).kind == AccessValueKind::kConstant;
+  return add(is_constant ? BufferKind::kConstant : BufferKind::kArena, value, 0);
+}
+
+BufferId PlanBuffers::add_scratch(AccessValueId clone) {
+  return add(BufferKind::kScratch, clone, 0);
+}
+
+BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
+  const AccessValue& value = plan_.graph.value(id);
+  Buffer buffer;
+  buffer.name =
+      names_.take(kind == BufferKind::kOutput ? plan_.graph.outputs[static_cast<size_t>(index)].name
+                                              : value.name);
+  buffer.kind = kind;
+  buffer.index = index;
+  buffer.dtype = kind == BufferKind::kScratch ? compute_type(value.dtype) : value.dtype;
+  buffer.extents = value.extents;
+  buffer.strides = value.strides;
+  buffer.bytes = element_count(value.extents) * size_bytes(buffer.dtype);
+  buffer.value = id;
+  const BufferId result(plan_.buffers.size());
+  plan_.buffers.push_back(std::move(buffer));
+  of_value_.emplace(id, result);
+  return result;
+}
+
+void PlanBuffers::lay_out() {
+  struct Life {
+    int first = -1;
+    int last = -1;
+  };
+  std::vector<Life> lives(plan_.buffers.size());
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    const int step = static_cast<int>(s);
+    const StepBuffers used = buffers_of(plan_, plan_.steps[s]);
+    for (const std::vector<BufferId>* list : {&used.writes, &used.reads}) {
+      for (const BufferId id : *list) {
+        Life& life = lives[id.index];
+        if (life.first < 0) life.first = step;
+        life.last = step;
+      }
+    }
+  }
+  int64_t constants = 0;
+  std::vector<ArenaRequest> requests;
+  std::vector<size_t> owners;
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    Buffer& buffer = plan_.buffers[b];
+    switch (buffer.kind) {
+      case BufferKind::kConstant:
+        buffer.offset = constants;
+        constants +=
+            (buffer.bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+        break;
+      case BufferKind::kArena:
+      case BufferKind::kScratch:
+        requests.push_back({buffer.bytes, lives[b].first, lives[b].last});
+        owners.push_back(b);
+        break;
+      case BufferKind::kInput:
+      case BufferKind::kOutput:
+        break;
+    }
+  }
+  const ArenaLayout layout = lay_out_arena(requests);
+  for (size_t i = 0; i < owners.size(); ++i) plan_.buffers[owners[i]].offset = layout.offsets[i];
+  plan_.arena_bytes = layout.bytes;
+}
+
+}  // namespace stitch

@@ -1,0 +1,62 @@
+#include "planner/reduction_slots.h"
+
+#include <algorithm>
+
+namespace stitch {
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kSlotAlignment = 16;
+
+// A value with its index, padded to one 16-byte access.
+constexpr int64_t kArgStateBytes = 16;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+}
+
+int64_t state_bytes(const AccessNode& node, const AccessGraph& graph) {
+  if (node.kind == AccessKind::kArgReduce) return kArgStateBytes;
+  return size_bytes(compute_type(graph.value(node.results.front()).dtype));
+}
+
+}  // namespace
+
+int64_t slot_bytes(const AccessNode& node, const AccessGraph& graph, const StageMapping& mapping,
+                   const GroupMapping& group) {
+  const int64_t rows = mapping.rows_per_thread;
+  const int64_t block = static_cast<int64_t>(mapping.threads_per_row) * mapping.row_threads;
+  if (mapping.lanes_along_rows) {
+    return group.threads > 1 ? block * rows * state_bytes(node, graph) : 0;
+  }
+  return group.threads > kWarp ? block / kWarp * rows * state_bytes(node, graph) : 0;
+}
+
+int64_t assign_slots(const AccessGraph& graph, Stage& stage, int64_t start) {
+  const int64_t begin = aligned(start);
+  int64_t area_bytes[2] = {0, 0};
+  std::vector<std::pair<Root*, size_t>> slots;
+  size_t parity = 0;
+  for (Group& group : stage.groups) {
+    int64_t used = 0;
+    for (Root& root : group.roots) {
+      if (root.kind != RootKind::kReduce) continue;
+      const AccessNode& node = graph.node(graph.value(root.value).producer);
+      const int64_t bytes = aligned(slot_bytes(node, graph, stage.mapping, group.mapping));
+      if (bytes == 0) continue;
+      root.slot_offset = used;
+      root.slot_bytes = bytes;
+      slots.emplace_back(&root, parity);
+      used += bytes;
+    }
+    if (used == 0) continue;
+    area_bytes[parity] = std::max(area_bytes[parity], used);
+    parity = 1 - parity;
+  }
+  for (const auto& [root, area] : slots) {
+    root->slot_offset += begin + (area == 0 ? 0 : area_bytes[0]);
+  }
+  return area_bytes[0] + area_bytes[1] == 0 ? start : begin + area_bytes[0] + area_bytes[1];
+}
+
+}  // namespace stitch

@@ -1,0 +1,257 @@
+#include "planner/stage_builder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "planner/mapping_choice.h"
+#include "planner/reduction_slots.h"
+#include "planner/stage_groups.h"
+
+namespace stitch {
+namespace {
+
+constexpr int64_t kVectorBytes = 16;
+// What a thread needs besides the rows that it keeps (the exemplars: 15 to 26).
+constexpr int kRegistersBesideRows = 24;
+// Longer loops over columns are not unrolled.
+constexpr int64_t kMostUnrolledElements = 64;
+
+class StageBuilder {
+ public:
+  StageBuilder(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster,
+               const StageRequest& request)
+      : nodes_(nodes),
+        cluster_(cluster),
+        request_(request),
+        geometry_(find_geometry(nodes, structure, cluster)),
+        grouper_(nodes, structure, cluster, geometry_) {}
+
+  BuiltStage run() {
+    groups_ = grouper_.find();
+    choose_places();
+    grouper_.keep(groups_);
+    fill_mapping();
+    for (const StageGroup& group : groups_.groups) add_group(group);
+    place_values();
+    const int64_t kept_bytes = kept_in_shared_ ? kept_shared_bytes() : 0;
+    built_.shared_bytes = assign_slots(nodes_.graph(), built_.stage, kept_bytes);
+    built_.block = numbers_.block();
+    const int kept = kept_in_shared_ || groups_.kept.empty() ? 0 : numbers_.row_elements;
+    built_.registers = std::min(kept + kRegistersBesideRows, 255);
+    return std::move(built_);
+  }
+
+ private:
+  MappingProblem problem() {
+    MappingProblem problem;
+    IndexPool& pool = nodes_.pool();
+    problem.rows = point_count(pool, geometry_.rows);
+    for (const StageGroup& group : groups_.groups) {
+      problem.columns = std::max(problem.columns, point_count(pool, group.columns));
+    }
+    problem.element_bytes = geometry_.largest_element;
+    problem.lanes_along_rows = geometry_.lanes_along_rows;
+    problem.has_reduce = cluster_.has_reduce;
+    problem.live_arrays = groups_.live_arrays;
+    problem.block = request_.block;
+    const int64_t widest = std::max<int64_t>(kVectorBytes / geometry_.largest_element, 1);
+    if (geometry_.main.linear.valid()) {
+      if (geometry_.lanes_along_rows && !geometry_.rows.empty()) {
+        problem.row_vector =
+            vector_width(nodes_.graph(), geometry_.main.linear, geometry_.rows.back(), widest);
+      } else if (const StageGroup* group = widest_group()) {
+        problem.column_vector =
+            vector_width(nodes_.graph(), geometry_.main.linear, group->columns.back(), widest);
+      }
+    }
+    return problem;
+  }
+
+  const StageGroup* widest_group() const {
+    const StageGroup* widest = nullptr;
+    int64_t most = 0;
+    for (const StageGroup& group : groups_.groups) {
+      const int64_t points = point_count(nodes_.pool(), group.columns);
+      if (group.columns.empty() || points <= most) continue;
+      widest = &group;
+      most = points;
+    }
+    return widest;
+  }
+
+  // Registers first, then shared memory (one row per block), else the row is read again.
+  void choose_places() {
+    MappingProblem wanted = problem();
+    numbers_ = choose_mapping(wanted, *request_.device);
+    if (groups_.kept.empty() || numbers_.row_elements <= kMostRowElements) return;
+    if (!wanted.lanes_along_rows &&
+        kept_shared_bytes() + kSlotReserve <= request_.device->shared_bytes_per_block) {
+      kept_in_shared_ = true;
+      wanted.live_arrays = 0;
+      wanted.block = request_.block != 0 ? request_.block : kWholeRowBlock;
+      numbers_ = choose_mapping(wanted, *request_.device);
+      numbers_.threads_per_row = wanted.block;
+      numbers_.row_threads = 1;
+      numbers_.rows_per_thread = 1;
+      numbers_.grid_x = wanted.rows;
+      return;
+    }
+    groups_.kept.clear();
+    groups_.live_arrays = 0;
+    wanted.live_arrays = 0;
+    numbers_ = choose_mapping(wanted, *request_.device);
+  }
+
+  int64_t kept_element_bytes(const KeptValue& kept) const {
+    const AccessGraph& graph = nodes_.graph();
+    if (kept.value.valid()) return size_bytes(compute_type(graph.value(kept.value).dtype));
+    const Read& read = graph.node(kept.reader).operands[kept.operand];
+    return size_bytes(compute_type(graph.value(read.pieces.front().source).dtype));
+  }
+
+  // Each kept row has its own stretch; rows that never live together share one.
+  int64_t kept_shared_bytes() {
+    kept_offsets_.assign(groups_.kept.size(), 0);
+    const StageGroup* group = widest_group();
+    if (group == nullptr) return 0;
+    const int64_t columns = point_count(nodes_.pool(), group->columns);
+    std::vector<size_t> free_from;  // per stretch: the group after which it is free
+    int64_t widest = 4;
+    for (const KeptValue& kept : groups_.kept) widest = std::max(widest, kept_element_bytes(kept));
+    const int64_t stretch = (columns * widest + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
+    for (size_t i = 0; i < groups_.kept.size(); ++i) {
+      size_t lane = 0;
+      while (lane < free_from.size() && free_from[lane] > groups_.kept[i].first_group) ++lane;
+      if (lane == free_from.size()) free_from.push_back(0);
+      free_from[lane] = groups_.kept[i].last_group;
+      kept_offsets_[i] = static_cast<int64_t>(lane) * stretch;
+    }
+    return static_cast<int64_t>(free_from.size()) * stretch;
+  }
+
+  void fill_mapping() {
+    StageMapping& mapping = built_.stage.mapping;
+    mapping.kind = !cluster_.has_reduce && geometry_.lanes_along_rows ? MappingKind::kLoop
+                   : geometry_.lanes_along_rows                       ? MappingKind::kColumn
+                                                                      : MappingKind::kRow;
+    mapping.rows = geometry_.rows;
+    mapping.lanes_along_rows = geometry_.lanes_along_rows;
+    mapping.threads_per_row = numbers_.threads_per_row;
+    mapping.row_threads = numbers_.row_threads;
+    mapping.rows_per_thread = numbers_.rows_per_thread;
+    mapping.passes = numbers_.passes;
+    mapping.grid_x = numbers_.grid_x;
+  }
+
+  void add_group(const StageGroup& from) {
+    Group group;
+    group.mapping.columns = from.columns;
+    if (!from.columns.empty()) {
+      group.mapping.threads = numbers_.threads_per_row;
+      group.mapping.vector = group_vector(from);
+      const int64_t steps =
+          (point_count(nodes_.pool(), from.columns) - 1) /
+              (static_cast<int64_t>(group.mapping.threads) * group.mapping.vector) +
+          1;
+      const bool keeps = !kept_in_shared_ && !groups_.kept.empty();
+      group.mapping.unrolled = keeps || steps * group.mapping.vector <= kMostUnrolledElements;
+    }
+    std::set<AccessNodeId> in_group;
+    for (const StageRoot& root : from.roots) {
+      Root to;
+      to.kind = root.kind;
+      to.value = root.value;
+      if (root.kind == RootKind::kStore) {
+        to.buffer = request_.buffers->at(root.value);
+        to.index = nodes_.index_in_original(root.value);
+      } else {
+        in_group.insert(root.node);
+      }
+      for (const TracedNode& traced : root.trace.nodes) in_group.insert(traced.node);
+      group.roots.push_back(std::move(to));
+    }
+    for (const AccessNodeId node : nodes_.nodes()) {
+      if (in_group.count(node) != 0) group.nodes.push_back(node);
+    }
+    count_traffic(group, from);
+    built_.reduce_depth = std::max(built_.reduce_depth, from.depth);
+    built_.stage.groups.push_back(std::move(group));
+  }
+
+  void count_traffic(const Group& group, const StageGroup& from) {
+    for (const StageRoot& root : from.roots) {
+      request_.traffic->add_loads(built_.stage, group, root.trace);
+      if (root.kind == RootKind::kStore) {
+        request_.traffic->add_store(built_.stage, group, root.value);
+      }
+    }
+    request_.traffic->end_group();
+    for (const AccessNodeId id : group.nodes) {
+      const AccessNode& node = nodes_.graph().node(id);
+      const int64_t points =
+          point_count(nodes_.pool(), node.axes) * point_count(nodes_.pool(), node.reduced);
+      const double loads = 2.0 * static_cast<double>(node.operands.size());
+      built_.instructions += (facts(node.op).weight + loads) * static_cast<double>(points);
+    }
+  }
+
+  // Arrays are read at the columns at which they were written: one vector for equal columns.
+  int group_vector(const StageGroup& group) {
+    if (geometry_.lanes_along_rows) return 1;
+    const StageGroup* widest = widest_group();
+    if (group.columns == widest->columns) return numbers_.vector;
+    int64_t vector = kVectorBytes / 4;
+    while (vector > 1 && nodes_.pool().atom(group.columns.back()).extent % vector != 0) vector /= 2;
+    return static_cast<int>(vector);
+  }
+
+  void place_values() {
+    for (const StageGroup& group : groups_.groups) {
+      for (const StageRoot& root : group.roots) {
+        if (root.kind == RootKind::kReduce || grouper_.is_row_value(root.value)) {
+          built_.places[root.value] = {Place()};
+        }
+      }
+    }
+    for (size_t i = 0; i < groups_.kept.size(); ++i) {
+      const KeptValue& kept = groups_.kept[i];
+      Place place;
+      place.kind = PlaceKind::kRegisterArray;
+      if (kept_in_shared_) {
+        place.kind = PlaceKind::kShared;
+        place.offset = kept_offsets_[i];
+        place.axes = groups_.groups[kept.first_group].columns;
+        place.strides.assign(place.axes.size(), 1);
+        for (size_t d = place.axes.size(); d-- > 1;) {
+          place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
+        }
+      }
+      built_.places[kept.value] = {place};
+    }
+  }
+
+  // Room that reductions need beside kept rows: two slots of a warp's results each.
+  static constexpr int64_t kSlotReserve = 2048;
+  static constexpr int kWholeRowBlock = 1024;
+
+  KernelNodes& nodes_;
+  const Cluster& cluster_;
+  const StageRequest& request_;
+  const StageGeometry geometry_;
+  StageGrouper grouper_;
+  StageGroups groups_;
+  MappingNumbers numbers_;
+  bool kept_in_shared_ = false;
+  std::vector<int64_t> kept_offsets_;
+  BuiltStage built_;
+};
+
+}  // namespace
+
+BuiltStage build_stage(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster,
+                       const StageRequest& request) {
+  return StageBuilder(nodes, structure, cluster, request).run();
+}
+
+}  // namespace stitch

@@ -1,0 +1,36 @@
+// Builds one stage from a cluster: groups, places, mapping, shared memory.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "planner/device_model.h"
+#include "planner/kernel_structure.h"
+#include "planner/kernel_traffic.h"
+#include "planner/plan.h"
+
+namespace stitch {
+
+struct StageRequest {
+  // Where the stored clones go.
+  const std::unordered_map<AccessValueId, BufferId>* buffers = nullptr;
+  const DeviceModel* device = nullptr;
+  KernelTraffic* traffic = nullptr;  // counts the bytes of all stages of the kernel
+  int block = 0;                     // given block size; 0: free
+};
+
+struct BuiltStage {
+  Stage stage;
+  std::map<AccessValueId, std::vector<Place>> places;
+  int block = 0;
+  int64_t shared_bytes = 0;
+  int registers = 0;        // assumed per thread
+  double instructions = 0;  // of single threads
+  int reduce_depth = 0;     // reductions that wait for each other
+  int64_t blocks() const { return stage.mapping.grid_x * stage.mapping.grid_y; }
+};
+
+BuiltStage build_stage(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster,
+                       const StageRequest& request);
+
+}  // namespace stitch

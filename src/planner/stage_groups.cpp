@@ -1,0 +1,183 @@
+#include "planner/stage_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/kept_rows.h"
+#include "planner/read_rewriter.h"
+
+namespace stitch {
+namespace {
+
+bool reads_memory(const Trace& trace) { return !trace.loads.empty() || !trace.placed.empty(); }
+
+}  // namespace
+
+StageGrouper::StageGrouper(KernelNodes& nodes, const KernelStructure& structure,
+                           const Cluster& cluster, const StageGeometry& geometry)
+    : nodes_(nodes), structure_(structure), cluster_(cluster), geometry_(geometry) {}
+
+StageGroups StageGrouper::find() {
+  for (const size_t i : cluster_.roots) {
+    const StructureRoot& root = structure_.roots[i];
+    if (root.kind == RootKind::kReduce) available_[root.value] = depth_of(root.trace) + 1;
+  }
+  place_row_values();
+  StageGroups groups;
+  for (const AccessValueId value : row_values_) {
+    StageRoot root = {RootKind::kPlace, nodes_.producer(value), value, {}, 0};
+    root.trace = trace(root);
+    root.depth = depth_of(root.trace);
+    available_[value] = root.depth;
+    add(groups, std::move(root), {});
+  }
+  for (const size_t i : cluster_.roots) {
+    const StructureRoot& from = structure_.roots[i];
+    StageRoot root = {from.kind, from.node, from.value, {}, 0};
+    root.trace = trace(root);
+    root.depth = depth_of(root.trace);
+    add(groups, std::move(root), columns_of(from));
+  }
+  std::stable_sort(groups.groups.begin(), groups.groups.end(),
+                   [](const StageGroup& a, const StageGroup& b) {
+                     if (a.depth != b.depth) return a.depth < b.depth;
+                     return a.columns.empty() && !b.columns.empty();
+                   });
+  find_kept(groups);
+  return groups;
+}
+
+std::vector<AtomId> StageGrouper::columns_of(const StructureRoot& root) const {
+  std::vector<AtomId> columns;
+  for (const AtomId atom : root.space) {
+    if (!contains(cluster_.rows, atom)) columns.push_back(atom);
+  }
+  std::sort(columns.begin(), columns.end());
+  if (!geometry_.main.linear.valid()) return columns;
+  return by_falling_step(nodes_.graph(), geometry_.main.linear, columns);
+}
+
+bool StageGrouper::is_stopped(AccessValueId value) const {
+  return available_.count(value) != 0 || kept_.count(value) != 0;
+}
+
+Trace StageGrouper::trace(const StageRoot& root) {
+  ValueTracer tracer(nodes_, [this](AccessValueId value) { return is_stopped(value); });
+  return root.kind == RootKind::kStore ? tracer.trace_value(root.value)
+                                       : tracer.trace_operands(root.node);
+}
+
+int StageGrouper::depth_of(const Trace& trace) const {
+  int depth = 0;
+  for (const TracedRead& read : trace.placed) {
+    const auto found = available_.find(read.value);
+    if (found != available_.end()) depth = std::max(depth, found->second);
+  }
+  return depth;
+}
+
+// Row values that computations at every column use are computed once per row.
+void StageGrouper::place_row_values() {
+  for (const size_t i : cluster_.roots) {
+    const StructureRoot& root = structure_.roots[i];
+    const std::vector<AtomId> columns = columns_of(root);
+    if (columns.empty()) continue;
+    std::vector<AccessNodeId> consumers;
+    if (root.kind == RootKind::kReduce) consumers.push_back(root.node);
+    for (const TracedNode& traced : root.trace.nodes) {
+      if (traced.aligned) consumers.push_back(traced.node);
+    }
+    for (const AccessNodeId id : consumers) {
+      const AccessNode node = nodes_.graph().node(id);
+      const auto is_column = [&](AtomId atom) { return contains(columns, atom); };
+      if (id != root.node && std::none_of(node.axes.begin(), node.axes.end(), is_column)) continue;
+      for (const Read& operand : node.operands) {
+        for (const Piece& piece : operand.pieces) consider_row_value(piece, columns);
+      }
+    }
+  }
+  std::sort(row_values_.begin(), row_values_.end());
+  for (const AccessValueId value : row_values_) available_[value] = 0;
+}
+
+void StageGrouper::consider_row_value(const Piece& piece, const std::vector<AtomId>& columns) {
+  if (!nodes_.producer(piece.source).valid() || is_stopped(piece.source)) return;
+  if (!is_own_index(nodes_, piece.source, piece.index)) return;
+  const std::vector<AtomId>& atoms = nodes_.atoms(piece.source);
+  if (!contains_all(cluster_.rows, atoms)) return;
+  if (std::any_of(atoms.begin(), atoms.end(),
+                  [&](AtomId atom) { return contains(columns, atom); })) {
+    return;
+  }
+  if (std::find(row_values_.begin(), row_values_.end(), piece.source) != row_values_.end()) return;
+  ValueTracer tracer(nodes_, [this](AccessValueId value) { return is_stopped(value); });
+  if (reads_memory(tracer.trace_value(piece.source))) row_values_.push_back(piece.source);
+}
+
+void StageGrouper::add(StageGroups& groups, StageRoot root,
+                       const std::vector<AtomId>& columns) const {
+  for (StageGroup& group : groups.groups) {
+    if (group.depth == root.depth && group.columns == columns) {
+      group.roots.push_back(std::move(root));
+      return;
+    }
+  }
+  StageGroup group;
+  group.depth = root.depth;
+  group.columns = columns;
+  group.roots.push_back(std::move(root));
+  groups.groups.push_back(std::move(group));
+}
+
+void StageGrouper::find_kept(StageGroups& groups) {
+  groups.kept.clear();
+  groups.live_arrays = 0;
+  std::vector<std::vector<AtomId>> done;
+  for (const StageGroup& group : groups.groups) {
+    if (group.columns.empty()) continue;
+    if (std::find(done.begin(), done.end(), group.columns) != done.end()) continue;
+    done.push_back(group.columns);
+    KeptRows rows(nodes_, groups.groups, group.columns,
+                  [this](AccessValueId value) { return is_stopped(value); });
+    const std::vector<KeptValue> kept = rows.find();
+    groups.kept.insert(groups.kept.end(), kept.begin(), kept.end());
+  }
+  for (size_t border = 0; border + 1 < groups.groups.size(); ++border) {
+    int live = 0;
+    for (const KeptValue& kept : groups.kept) {
+      if (kept.first_group <= border && border < kept.last_group) ++live;
+    }
+    groups.live_arrays = std::max(groups.live_arrays, live);
+  }
+}
+
+void StageGrouper::keep(StageGroups& groups) {
+  for (KeptValue& kept : groups.kept) {
+    if (!kept.value.valid()) kept.value = nodes_.insert_copy(kept.reader, kept.operand);
+    kept_.insert(kept.value);
+  }
+  for (const KeptValue& kept : groups.kept) {
+    StageRoot root = {RootKind::kPlace,
+                      nodes_.producer(kept.value),
+                      kept.value,
+                      {},
+                      groups.groups[kept.first_group].depth};
+    std::vector<StageRoot>& roots = groups.groups[kept.first_group].roots;
+    // Before the reduces and stores that use it; among places in topological order.
+    auto at = roots.begin();
+    while (at != roots.end() && at->kind == RootKind::kPlace) ++at;
+    roots.insert(at, std::move(root));
+  }
+  for (StageGroup& group : groups.groups) {
+    std::stable_sort(group.roots.begin(), group.roots.end(),
+                     [&](const StageRoot& a, const StageRoot& b) {
+                       const bool a_place = a.kind == RootKind::kPlace;
+                       const bool b_place = b.kind == RootKind::kPlace;
+                       if (a_place != b_place) return a_place;
+                       return a_place && nodes_.position(a.node) < nodes_.position(b.node);
+                     });
+    for (StageRoot& root : group.roots) root.trace = trace(root);
+  }
+}
+
+}  // namespace stitch
