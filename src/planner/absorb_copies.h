@@ -1,0 +1,25 @@
+// Copies around contractions: taken over from a result, put in before an operand.
+#pragma once
+#include <vector>
+
+#include "planner/access_graph.h"
+
+namespace stitch {
+
+// A contraction whose result is read by nothing but a copy computes the copy instead, over the
+// copy's atoms: a transposed output costs no kernel.
+void write_copies_directly(AccessGraph& graph);
+
+struct OperandCopy {
+  AccessNodeId contraction;
+  size_t operand = 0;
+};
+
+// Atoms of the contraction that an operand is read with: those of the result first, then the
+// reduced ones.
+std::vector<AtomId> operand_atoms(const AccessGraph& graph, const AccessNode& node, size_t operand);
+
+// Each operand is copied by a node of its own into row-major storage, one dim per atom.
+void insert_operand_copies(AccessGraph& graph, const std::vector<OperandCopy>& copies);
+
+}  // namespace stitch
