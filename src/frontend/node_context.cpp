@@ -16,6 +16,19 @@ void require_usable(const OnnxTensor& tensor, const std::string& name) {
   }
 }
 
+// What a value that must be known depends on, and what to do about it.
+std::string dependence(const std::vector<std::string>& inputs) {
+  if (inputs.size() == 1) {
+    return fmt::format("depends on the input '{0}'\nhelp: pass --bind {0}=FILE.npy", inputs[0]);
+  }
+  if (inputs.size() == 2) {
+    return fmt::format(
+        "depends on the inputs '{0}' and '{1}'\nhelp: pass --bind {0}=FILE.npy --bind {1}=FILE.npy",
+        inputs[0], inputs[1]);
+  }
+  return "depends on data";
+}
+
 Shape shape_of(const std::vector<int64_t>& extents) { return Shape(extents.begin(), extents.end()); }
 
 }  // namespace
@@ -112,16 +125,8 @@ Tensor NodeContext::known(size_t i) {
     if (auto tensor = tensor_of(*known)) return *tensor;
   }
   if (auto tensor = parts_.builder.known(input(i))) return *tensor;
-  std::string message =
-      fmt::format("{} must be known at compile time, but depends on data", input_label(i));
-  for (const ValueId graph_input : parts_.builder.graph().inputs()) {
-    if (graph_input == value.value) {
-      message =
-          fmt::format("{} must be known at compile time, but is an input of the model\nhelp: pass --bind {}=FILE.npy",
-                      input_label(i), value.name);
-    }
-  }
-  throw ModelError(message);
+  throw ModelError(fmt::format("{} must be known at compile time, but {}", input_label(i),
+                               dependence(parts_.builder.inputs_behind(value.value))));
 }
 
 std::vector<Dim> NodeContext::known_dims(size_t i) {

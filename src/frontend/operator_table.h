@@ -40,15 +40,30 @@ class OperatorTable {
 
 // The families, one file each.
 std::span<const OperatorRow> activation_operators();
+std::span<const OperatorRow> attention_operators();
+std::span<const OperatorRow> contrib_attention_operators();
+std::span<const OperatorRow> contrib_operators();
+std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> convolution_operators();
+std::span<const OperatorRow> dropout_operators();
+std::span<const OperatorRow> einsum_operators();
 std::span<const OperatorRow> elementwise_operators();
+std::span<const OperatorRow> image_operators();
 std::span<const OperatorRow> indexing_operators();
+std::span<const OperatorRow> loss_operators();
 std::span<const OperatorRow> matmul_operators();
 std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> normalisation_operators();
 std::span<const OperatorRow> pooling_operators();
+std::span<const OperatorRow> qlinear_operators();
+std::span<const OperatorRow> quantised_operators();
+std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduction_operators();
+std::span<const OperatorRow> resize_operators();
+std::span<const OperatorRow> sampling_operators();
+std::span<const OperatorRow> sequence_operators();
 std::span<const OperatorRow> shape_operators();
+std::span<const OperatorRow> signal_operators();
 std::span<const OperatorRow> slicing_operators();
 std::span<const OperatorRow> softmax_operators();
 

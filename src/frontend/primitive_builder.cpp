@@ -301,6 +301,26 @@ ValueId PrimitiveBuilder::matmul(ValueId a, ValueId b) {
   return reshape(product, result);
 }
 
+std::vector<std::string> PrimitiveBuilder::inputs_behind(ValueId x) const {
+  std::vector<char> reached(graph_.value_count(), 0);
+  std::vector<ValueId> pending = {x};
+  while (!pending.empty()) {
+    const ValueId value = pending.back();
+    pending.pop_back();
+    if (reached[value.index]) continue;
+    reached[value.index] = 1;
+    const NodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) continue;
+    const auto& operands = graph_.node(producer).operands;
+    pending.insert(pending.end(), operands.begin(), operands.end());
+  }
+  std::vector<std::string> names;
+  for (const ValueId input : graph_.inputs()) {
+    if (reached[input.index]) names.push_back(graph_.value(input).name);
+  }
+  return names;
+}
+
 std::optional<Tensor> PrimitiveBuilder::known(ValueId x) {
   constexpr int64_t kLargest = int64_t{1} << 22;  // elements
   const auto found = known_.find(x);

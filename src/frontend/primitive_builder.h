@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,8 @@ class PrimitiveBuilder {
   // The tensor that a value is known to be: a constant, or computed from constants (by the
   // evaluator; values of more than 2^22 elements are not computed).
   std::optional<Tensor> known(ValueId x);
+  // Names of the graph's inputs that a value is computed from, in the graph's order.
+  std::vector<std::string> inputs_behind(ValueId x) const;
   // The data of this constant is not there: nothing computed from it is known.
   void mark_absent(ValueId constant) { known_[constant] = std::nullopt; }
 
