@@ -42,22 +42,10 @@ bool is_copy(const AccessGraph& graph, const AccessNode& node) {
          graph.value(node.operands[0].pieces[0].source).dtype == graph.value(node.results[0]).dtype;
 }
 
-// Values that exactly one node reads and that are no outputs.
-std::vector<bool> read_once(const AccessGraph& graph) {
-  std::vector<int> readers(graph.values.size(), 0);
-  for (const AccessNode& node : graph.nodes) {
-    for (const AccessValueId source : sources_of(graph, node)) ++readers[source.index];
-  }
-  for (const AccessOutput& output : graph.outputs) readers[output.value.index] += 2;
-  std::vector<bool> once(readers.size());
-  for (size_t v = 0; v < readers.size(); ++v) once[v] = readers[v] == 1;
-  return once;
-}
-
 }  // namespace
 
 void write_copies_directly(AccessGraph& graph) {
-  const std::vector<bool> once = read_once(graph);
+  const std::vector<bool> once = values_read_once(graph);
   bool changed = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!is_copy(graph, graph.nodes[n])) continue;
@@ -83,6 +71,17 @@ void write_copies_directly(AccessGraph& graph) {
     changed = true;
   }
   if (changed) remove_unread_nodes(graph);
+}
+
+std::vector<bool> values_read_once(const AccessGraph& graph) {
+  std::vector<int> readers(graph.values.size(), 0);
+  for (const AccessNode& node : graph.nodes) {
+    for (const AccessValueId source : sources_of(graph, node)) ++readers[source.index];
+  }
+  for (const AccessOutput& output : graph.outputs) readers[output.value.index] += 2;
+  std::vector<bool> once(readers.size());
+  for (size_t v = 0; v < readers.size(); ++v) once[v] = readers[v] == 1;
+  return once;
 }
 
 std::vector<AtomId> operand_atoms(const AccessGraph& graph, const AccessNode& node,

@@ -10,6 +10,9 @@ namespace stitch {
 // copy's atoms: a transposed output costs no kernel.
 void write_copies_directly(AccessGraph& graph);
 
+// Of AccessValueId: values that exactly one node reads and that are no outputs.
+std::vector<bool> values_read_once(const AccessGraph& graph);
+
 struct OperandCopy {
   AccessNodeId contraction;
   size_t operand = 0;

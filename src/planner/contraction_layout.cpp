@@ -15,7 +15,7 @@ namespace {
 // A loop of the product and how far each matrix moves with it, in elements; 0: it does not.
 struct Loop {
   int64_t count = 1;
-  int64_t a = 0, b = 0, d = 0;
+  int64_t a = 0, b = 0, d = 0, bias = 0;
 };
 
 // An address as constant + sum(step * atom), or why it is none.
@@ -76,9 +76,10 @@ std::vector<Loop> collapsed(std::vector<Loop> loops, int64_t Loop::*order) {
   for (const Loop& inner : loops) {
     Loop* const outer = result.empty() ? nullptr : &result.back();
     const bool joins = outer != nullptr && outer->a == inner.a * inner.count &&
-                       outer->b == inner.b * inner.count && outer->d == inner.d * inner.count;
+                       outer->b == inner.b * inner.count && outer->d == inner.d * inner.count &&
+                       outer->bias == inner.bias * inner.count;
     if (joins) {
-      *outer = {outer->count * inner.count, inner.a, inner.b, inner.d};
+      *outer = {outer->count * inner.count, inner.a, inner.b, inner.d, inner.bias};
     } else {
       result.push_back(inner);
     }
@@ -122,8 +123,8 @@ class LayoutFinder {
       return NoMatmulLayout{"a convolution has a kernel of its own", -1};
     layout_.accumulate = std::get<MatmulAttributes>(node_.attributes).accumulate;
     d_ = linear_result(graph_, node_.results[0]);
-    for (int i = 0; i < 2; ++i) {
-      LinearRead& operand = i == 0 ? a_ : b_;
+    for (int i = 0; i < static_cast<int>(node_.operands.size()); ++i) {
+      LinearRead& operand = i == 0 ? a_ : i == 1 ? b_ : bias_;
       operand = linear_read(graph_, node_.operands[static_cast<size_t>(i)]);
       if (!operand.problem.empty()) {
         return NoMatmulLayout{fmt::format("operand {} {}", i, operand.problem), i};
@@ -142,7 +143,8 @@ class LayoutFinder {
 
  private:
   Loop loop_of(AtomId atom) const {
-    return {graph_.pool.atom(atom).extent, a_.step(atom), b_.step(atom), d_.step(atom)};
+    return {graph_.pool.atom(atom).extent, a_.step(atom), b_.step(atom), d_.step(atom),
+            bias_.step(atom)};
   }
 
   std::variant<MatmulLayout, NoMatmulLayout> sort_loops() {
@@ -193,12 +195,20 @@ class LayoutFinder {
         if (!a) failure = {"operand 0 is contiguous in neither rows nor columns", 0};
         if (!b) failure = {"operand 1 is contiguous in neither rows nor columns", 1};
         if (!a || !b || !d) continue;
+        if (bias_.value.valid() && (d->column_major || n[j].bias != 1 || m[i].bias != 0)) {
+          failure = {"what is added is no row of the result", 2};
+          continue;
+        }
         std::vector<Loop> outer = batch;
         for (size_t x = 0; x < m.size(); ++x) {
           if (x != i) outer.push_back(m[x]);
         }
         for (size_t x = 0; x < n.size(); ++x) {
           if (x != j) outer.push_back(n[x]);
+        }
+        if (std::any_of(outer.begin(), outer.end(), [](const Loop& l) { return l.bias != 0; })) {
+          failure = {"what is added differs between the products of the batch", 2};
+          continue;
         }
         MatmulLayout candidate = layout_;
         candidate.m = m[i].count;
@@ -207,6 +217,8 @@ class LayoutFinder {
         candidate.a = {a_.value, a_.offset, a->column_major, a->leading_dimension};
         candidate.b = {b_.value, b_.offset, b->column_major, b->leading_dimension};
         candidate.d = {d_.value, d_.offset, d->column_major, d->leading_dimension};
+        candidate.bias = bias_.value;
+        candidate.bias_offset = bias_.offset;
         candidate.batch = batch_dims(collapsed(std::move(outer), &Loop::d));
         if (!best || candidate.calls() < best->calls()) best = std::move(candidate);
       }
@@ -230,7 +242,7 @@ class LayoutFinder {
 
   const AccessGraph& graph_;
   const AccessNode& node_;
-  LinearRead a_, b_, d_;
+  LinearRead a_, b_, d_, bias_;
   MatmulLayout layout_;
 };
 

@@ -61,7 +61,9 @@ StepBuffers buffers_of(const Plan& plan, const Step& step) {
     note_kernel(plan, *kernel, reads, writes, of_value);
   } else {
     const LibraryMatmul& matmul = std::get<LibraryMatmul>(step);
-    for (const AccessValueId value : {matmul.layout.a.value, matmul.layout.b.value}) {
+    const MatmulLayout& layout = matmul.layout;
+    for (const AccessValueId value : {layout.a.value, layout.b.value, layout.bias}) {
+      if (!value.valid()) continue;
       if (const auto found = of_value.find(value); found != of_value.end()) {
         reads.insert(found->second);
       }

@@ -135,6 +135,14 @@ class ProgramBuilder {
     call.a = matrix(layout.a);
     call.b = matrix(layout.b);
     call.d = matrix(layout.d);
+    if (layout.bias.valid()) {
+      const Buffer& bias = *by_value_.at(layout.bias);
+      const int64_t element = size_bytes(bias.dtype);
+      call.epilogue = runtime::Epilogue::kBias;
+      call.bias = reference(bias);
+      call.bias.offset += static_cast<uint64_t>(layout.bias_offset * element);
+      call.bias.bytes = static_cast<uint64_t>(layout.n * element);
+    }
     call.compute = layout.accumulate == DType::kF64   ? runtime::ComputeType::kFloat64
                    : layout.accumulate == DType::kI32 ? runtime::ComputeType::kInt32
                                                       : runtime::ComputeType::kFloat32;
