@@ -72,7 +72,7 @@ void KeptRows::need_operands(AccessNodeId id, size_t group) {
 
 void KeptRows::need_value(AccessValueId value, size_t group) {
   const AccessNodeId producer = nodes_.producer(value);
-  if (!producer.valid() || is_placed_(value)) return;
+  if (!producer.valid() || is_placed_(value, true)) return;
   const auto first = first_group_.find(producer);
   if (first == first_group_.end() || !is_worth_keeping(value)) {
     need_operands(producer, group);

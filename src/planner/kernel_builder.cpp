@@ -32,6 +32,9 @@ class Building {
     coalesce_atoms(nodes_, stored_);
     structure_ = find_structure(nodes_, stored_);
     if (!structure_.reason.empty()) return cut();
+    if (structure_.clusters.size() > 1) {
+      return KernelCut{one_per_cluster(), "its parts are independent"};
+    }
     return assemble();
   }
 
@@ -107,50 +110,30 @@ class Building {
       stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
     }
     KernelTraffic traffic(nodes_);
-    StageRequest request = {&stores, &device_, &traffic, 0};
-    std::vector<BuiltStage> built = build_stages(request);
-    int block = 0;
-    for (const BuiltStage& stage : built) block = std::max(block, stage.block);
-    const bool uneven = std::any_of(built.begin(), built.end(),
-                                    [&](const BuiltStage& stage) { return stage.block != block; });
+    const StageRequest request = {&stores, &device_, &traffic, request_.block};
+    BuiltStage built = build_stage(nodes_, structure_, structure_.clusters.front(), request);
     Kernel kernel;
-    if (uneven) {
-      // Packed parts share one block size; building again needs fresh clones.
-      return KernelCut{one_per_cluster(), "its independent parts want blocks of different sizes"};
-    }
-    kernel.block = block;
+    kernel.block = built.block;
+    kernel.shared_bytes = built.shared_bytes;
+    kernel.places = std::move(built.places);
     kernel.bytes = traffic.counts();
-    int registers = 0;
+    kernel.estimate.registers = built.registers;
     StageWork work;
-    work.blocks = 0;
-    for (BuiltStage& stage : built) {
-      work.blocks += stage.blocks();
-      work.instructions += stage.instructions;
-      work.reduce_depth = std::max(work.reduce_depth, stage.reduce_depth);
-      registers = std::max(registers, stage.registers);
-      kernel.shared_bytes = std::max(kernel.shared_bytes, stage.shared_bytes);
-      kernel.places.merge(stage.places);
-      Part part;
-      part.blocks = stage.blocks();
-      part.stages.push_back(std::move(stage.stage));
-      kernel.parts.push_back(std::move(part));
-    }
-    kernel.estimate.registers = registers;
-    work.threads = block;
+    work.blocks = built.blocks();
+    work.instructions = built.instructions;
+    work.reduce_depth = built.reduce_depth;
+    work.threads = built.block;
     work.bytes = static_cast<double>(kernel.bytes.bytes);
-    work.resident_blocks = resident_blocks(device_, {block, registers, kernel.shared_bytes});
+    work.resident_blocks =
+        resident_blocks(device_, {kernel.block, built.registers, kernel.shared_bytes});
     add_stage_cost(kernel.estimate, device_, work);
+    Part part;
+    part.blocks = built.blocks();
+    part.stages.push_back(std::move(built.stage));
+    kernel.parts.push_back(std::move(part));
     collect_sources(kernel);
     note_loads();
     return kernel;
-  }
-
-  std::vector<BuiltStage> build_stages(const StageRequest& request) {
-    std::vector<BuiltStage> built;
-    for (const Cluster& cluster : structure_.clusters) {
-      built.push_back(build_stage(nodes_, structure_, cluster, request));
-    }
-    return built;
   }
 
   std::vector<KernelRequest> one_per_cluster() const {
@@ -163,6 +146,7 @@ class Building {
         }
       }
       requests.push_back(request_for(stored, {}));
+      requests.back().block = request_.block;
     }
     return requests;
   }

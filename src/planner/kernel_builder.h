@@ -1,4 +1,5 @@
-// Builds one kernel from a set of nodes, or says where the set has to be cut.
+// Builds one kernel from a set of nodes, or says where the set has to be cut. Independent parts
+// come as a cut too: each is built with clones of its own, and packing joins them.
 #pragma once
 #include <string>
 #include <variant>
@@ -13,6 +14,7 @@ namespace stitch {
 struct KernelRequest {
   std::vector<AccessNodeId> nodes;    // of the plan's graph, topological
   std::vector<AccessValueId> stored;  // values of these nodes that others need
+  int block = 0;                      // a block size that is given; 0: free
 };
 
 // The request as several kernels, in launch order.

@@ -159,8 +159,7 @@ void KernelChecker::check_points(const Stage& stage, const Group& group, const R
 
 void KernelChecker::walk_value(AccessValueId value, const std::vector<ExprId>& index) {
   if (const auto placed = placed_.find(value); placed != placed_.end()) {
-    check_placed_read(value, placed->second.back(), index);
-    return;
+    if (is_served(value, placed->second, index)) return;
   }
   const AccessNodeId producer = graph_.value(value).producer;
   if (!producer.valid() || own_nodes_.count(producer) == 0) {
@@ -209,44 +208,60 @@ void KernelChecker::walk_expression(ExprId expression, AccessSubstitution* point
   }
 }
 
-void KernelChecker::check_placed_read(AccessValueId value, const Placing& placing,
-                                      const std::vector<ExprId>& index) {
+// Registers serve the thread that wrote them; what no place serves is computed again at its index.
+bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& placings,
+                              const std::vector<ExprId>& index) {
+  const bool own = index == own_index(graph_, value);
+  for (const Placing& placing : placings) {
+    switch (placing.place->kind) {
+      case PlaceKind::kRegister:
+      case PlaceKind::kFragment:
+        if (own) return true;
+        break;
+      case PlaceKind::kRegisterArray:
+        if (!own) break;
+        if (!same_columns(placing.group->mapping, group_->mapping)) {
+          report(fmt::format("{} is read under another mapping", value_name(value)));
+        }
+        return true;
+      case PlaceKind::kShared: {
+        const bool same_group = placing.group == group_;
+        if (same_group && !own) break;
+        const bool same_thread = own && same_columns(placing.group->mapping, group_->mapping);
+        if (!rows_are_own(value, placing, index)) {
+          report(fmt::format("{} is read at another row", value_name(value)));
+        }
+        if (!same_thread && !barrier_between(*placing.stage, placing.group_number, group_number_)) {
+          report(fmt::format("{} is read without a barrier", value_name(value)));
+        }
+        return true;
+      }
+      case PlaceKind::kScratch:
+        if (placing.stage == stage_) {
+          report(fmt::format("{} is read from scratch in the stage that writes it",
+                             value_name(value)));
+        }
+        return true;
+    }
+  }
+  const AccessNode& node = graph_.node(graph_.value(value).producer);
+  if (is_reduce(node) && !is_inline_reduce(graph_, node)) {
+    report(fmt::format("{} is reduced again at another index", value_name(value)));
+  }
+  return false;
+}
+
+bool KernelChecker::rows_are_own(AccessValueId value, const Placing& placing,
+                                 const std::vector<ExprId>& index) {
   const std::vector<ExprId> own = own_index(graph_, value);
   const AccessValue& placed = graph_.value(value);
-  const auto rows_are_own = [&] {
-    for (size_t d = 0; d < index.size(); ++d) {
-      const bool is_row = contains(placing.stage->mapping.rows, placed.dims[d].front()) ||
-                          contains(placing.stage->mapping.block_axes, placed.dims[d].front());
-      if (is_row && index[d] != own[d]) return false;
-    }
-    return true;
-  };
-  switch (placing.place->kind) {
-    case PlaceKind::kRegister:
-      if (index != own) report(fmt::format("{} is read at another row", value_name(value)));
-      break;
-    case PlaceKind::kRegisterArray:
-      if (index != own) report(fmt::format("{} is read at another column", value_name(value)));
-      if (!same_columns(placing.group->mapping, group_->mapping)) {
-        report(fmt::format("{} is read under another mapping", value_name(value)));
-      }
-      break;
-    case PlaceKind::kShared:
-      if (!rows_are_own()) report(fmt::format("{} is read at another row", value_name(value)));
-      if ((index != own || !same_columns(placing.group->mapping, group_->mapping)) &&
-          !barrier_between(*placing.stage, placing.group_number, group_number_)) {
-        report(fmt::format("{} is read without a barrier", value_name(value)));
-      }
-      break;
-    case PlaceKind::kScratch:
-      if (placing.stage == stage_) {
-        report(
-            fmt::format("{} is read from scratch in the stage that writes it", value_name(value)));
-      }
-      break;
-    case PlaceKind::kFragment:
-      break;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const AtomId atom = placed.dims[d].front();
+    const bool is_row = contains(placing.stage->mapping.rows, atom) ||
+                        contains(placing.stage->mapping.block_axes, atom);
+    if (is_row && index[d] != own[d]) return false;
   }
+  return true;
 }
 
 void KernelChecker::report(const std::string& what) {

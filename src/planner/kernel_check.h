@@ -23,8 +23,6 @@ class KernelChecker {
     const Group* group = nullptr;
     size_t group_number = 0;
   };
-  struct Visit;
-
   void check_limits();
   void check_stage(const Stage& stage);
   void check_root(const Stage& stage, const Group& group, const Root& root);
@@ -33,8 +31,10 @@ class KernelChecker {
   void walk_node(AccessNodeId node, AccessSubstitution* point);
   void walk_read(const Read& read, AccessSubstitution* point);
   void walk_expression(ExprId expression, AccessSubstitution* point);
-  void check_placed_read(AccessValueId value, const Placing& placing,
-                         const std::vector<ExprId>& index);
+  // True when a place holds the element; reports places that are used against their rules.
+  bool is_served(AccessValueId value, const std::vector<Placing>& placings,
+                 const std::vector<ExprId>& index);
+  bool rows_are_own(AccessValueId value, const Placing& placing, const std::vector<ExprId>& index);
   void report(const std::string& what);
   std::string value_name(AccessValueId value) const;
 

@@ -59,7 +59,8 @@ class StructureFinder {
         dominants.insert(node.results.front());
       }
     }
-    ValueTracer tracer(nodes, [&](AccessValueId value) { return dominants.count(value) != 0; });
+    ValueTracer tracer(nodes,
+                       [&](AccessValueId value, bool) { return dominants.count(value) != 0; });
     for (const AccessNodeId id : nodes.nodes()) add_roots(id, dominants, stored, tracer);
   }
 

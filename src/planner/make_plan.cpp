@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <queue>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "graph/error.h"
+#include "planner/absorb.h"
+#include "planner/absorb_copies.h"
 #include "planner/contraction_kernel.h"
 #include "planner/device_model.h"
 #include "planner/kernel_builder.h"
 #include "planner/kernel_structure.h"
 #include "planner/launch.h"
+#include "planner/packing.h"
 #include "planner/plan_buffers.h"
 #include "planner/regions.h"
 
@@ -33,7 +36,7 @@ class Planner {
     plan_.graph = build_access_graph(graph);
     plan_.device = device.name;
     plan_.architecture = device.architecture;
-    set_depths(plan_.graph);
+    absorb();
     node_count_ = plan_.graph.nodes.size();
   }
 
@@ -42,13 +45,37 @@ class Planner {
     const std::vector<WorkItem> items = in_launch_order(work_items());
     find_readers(items);
     PlanBuffers buffers(plan_);
-    for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers);
+    KernelBuilder builder(plan_, buffers, device_);
+    for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
+    if (options_.fusion == FusionMode::kStitch) {
+      steps_ = pack_kernels(plan_, builder, std::move(steps_));
+    }
+    for (PlannedStep& planned : steps_) {
+      if (Kernel* const kernel = std::get_if<Kernel>(&planned.step)) set_launch(*kernel, device_);
+      plan_.steps.push_back(std::move(planned.step));
+    }
     name_kernels();
     buffers.lay_out();
     return std::move(plan_);
   }
 
  private:
+  // Layouts go into contractions before regions are cut (stitching.md 7a).
+  void absorb() {
+    switch (options_.contractions) {
+      case ContractionMode::kLibrary:
+        for (ContractionChoice& choice : absorb_layouts(plan_.graph, device_)) {
+          const AccessNodeId node = choice.node;
+          choices_.emplace(node, std::move(choice));
+        }
+        break;
+      case ContractionMode::kOwn:
+        write_copies_directly(plan_.graph);
+        break;
+    }
+    set_depths(plan_.graph);
+  }
+
   void require_known_kinds() const {
     for (const AccessNode& node : plan_.graph.nodes) {
       switch (node.kind) {
@@ -143,11 +170,17 @@ class Planner {
     for (const AccessOutput& output : plan_.graph.outputs) is_stored_[output.value.index] = true;
   }
 
-  void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers) {
+  void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers,
+                 KernelBuilder& builder) {
     const AccessNodeId first = item.nodes.front();
     const AccessNode& node = plan_.graph.node(first);
+    if (const auto choice = choices_.find(first); choice != choices_.end()) {
+      if (choice->second.library) return add_call(choice->second.layout, buffers);
+      plan_.notes.push_back(
+          fmt::format("{}: own kernel: {}", describe(node), choice->second.reason));
+    }
     if (node.kind == AccessKind::kContraction && is_tiled_contraction(plan_.graph, node)) {
-      add_kernel(build_contraction(plan_, buffers, device_, first));
+      steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt});
       return;
     }
     KernelRequest request;
@@ -157,21 +190,26 @@ class Planner {
         if (is_stored_[result.index]) request.stored.push_back(result);
       }
     }
-    plan_request(request, buffers, number);
+    plan_request(request, builder, number);
   }
 
-  void plan_request(const KernelRequest& request, PlanBuffers& buffers, size_t number) {
+  void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
+    for (const MatmulMatrix* matrix : {&layout.a, &layout.b, &layout.d}) buffers.of(matrix->value);
+    if (layout.bias.valid()) buffers.of(layout.bias);
+    steps_.push_back({LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt});
+  }
+
+  void plan_request(const KernelRequest& request, KernelBuilder& builder, size_t number) {
     if (request.stored.empty() || writes_nothing(request)) return;
-    KernelBuilder builder(plan_, buffers, device_);
     std::variant<Kernel, KernelCut> built = builder.build(request);
     if (Kernel* const kernel = std::get_if<Kernel>(&built)) {
-      add_kernel(std::move(*kernel));
+      steps_.push_back({std::move(*kernel), request});
       return;
     }
     const KernelCut& cut = std::get<KernelCut>(built);
     plan_.notes.push_back(
         fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
-    for (const KernelRequest& piece : cut.pieces) plan_request(piece, buffers, number);
+    for (const KernelRequest& piece : cut.pieces) plan_request(piece, builder, number);
   }
 
   // Tensors without elements need no kernel.
@@ -180,11 +218,6 @@ class Planner {
       const std::vector<int64_t>& extents = plan_.graph.value(value).extents;
       return std::find(extents.begin(), extents.end(), 0) != extents.end();
     });
-  }
-
-  void add_kernel(Kernel kernel) {
-    set_launch(kernel, device_);
-    plan_.steps.push_back(std::move(kernel));
   }
 
   void name_kernels() {
@@ -202,6 +235,8 @@ class Planner {
   Plan plan_;
   size_t node_count_ = 0;  // before kernels cloned any
   std::vector<bool> is_stored_;
+  std::vector<PlannedStep> steps_;
+  std::unordered_map<AccessNodeId, ContractionChoice> choices_;
 };
 
 }  // namespace

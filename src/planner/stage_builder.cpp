@@ -31,10 +31,11 @@ class StageBuilder {
     groups_ = grouper_.find();
     choose_places();
     grouper_.keep(groups_);
+    was_kept_ = true;
+    const int64_t kept_bytes = choose_exchange();
     fill_mapping();
     for (const StageGroup& group : groups_.groups) add_group(group);
     place_values();
-    const int64_t kept_bytes = kept_in_shared_ ? kept_shared_bytes() : 0;
     built_.shared_bytes = assign_slots(nodes_.graph(), built_.stage, kept_bytes);
     built_.block = numbers_.block();
     const int kept = kept_in_shared_ || groups_.kept.empty() ? 0 : numbers_.row_elements;
@@ -110,7 +111,27 @@ class StageBuilder {
     return size_bytes(compute_type(graph.value(read.pieces.front().source).dtype));
   }
 
-  // Each kept row has its own stretch; rows that never live together share one.
+  bool needs_shared(const KeptValue& kept) const {
+    return kept_in_shared_ || kept.first_exchange != 0;
+  }
+
+  // Values that other threads read go to shared memory as well, where it holds the block's rows.
+  // Returns the bytes used.
+  int64_t choose_exchange() {
+    const bool exchanges = std::any_of(groups_.kept.begin(), groups_.kept.end(),
+                                       [&](const KeptValue& kept) { return needs_shared(kept); });
+    if (!exchanges) return 0;
+    const int64_t rows = static_cast<int64_t>(numbers_.row_threads) * numbers_.rows_per_thread;
+    const int64_t bytes = kept_shared_bytes() * rows;
+    const int64_t limit = kept_in_shared_ ? request_.device->shared_bytes_per_block
+                                          : request_.device->shared_bytes_per_sm / kExchangeBlocks;
+    if (!geometry_.lanes_along_rows && bytes + kSlotReserve <= limit) return bytes;
+    grouper_.compute_moved_again(groups_);
+    return kept_in_shared_ ? kept_shared_bytes() * rows : 0;
+  }
+
+  // Per row of the block. Each kept row has its own stretch; rows that never live together share
+  // one, unless other threads read them.
   int64_t kept_shared_bytes() {
     kept_offsets_.assign(groups_.kept.size(), 0);
     const StageGroup* group = widest_group();
@@ -120,14 +141,19 @@ class StageBuilder {
     int64_t widest = 4;
     for (const KeptValue& kept : groups_.kept) widest = std::max(widest, kept_element_bytes(kept));
     const int64_t stretch = (columns * widest + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
+    row_stride_bytes_ = 0;
     for (size_t i = 0; i < groups_.kept.size(); ++i) {
-      size_t lane = 0;
+      // Before keep() no exchange is known: then the question is whether all rows fit.
+      if (groups_.kept[i].value.valid() && was_kept_ && !needs_shared(groups_.kept[i])) continue;
+      size_t lane = groups_.kept[i].first_exchange != 0 ? free_from.size() : 0;
       while (lane < free_from.size() && free_from[lane] > groups_.kept[i].first_group) ++lane;
       if (lane == free_from.size()) free_from.push_back(0);
-      free_from[lane] = groups_.kept[i].last_group;
+      free_from[lane] =
+          groups_.kept[i].first_exchange != 0 ? groups_.groups.size() : groups_.kept[i].last_group;
       kept_offsets_[i] = static_cast<int64_t>(lane) * stretch;
     }
-    return static_cast<int64_t>(free_from.size()) * stretch;
+    row_stride_bytes_ = static_cast<int64_t>(free_from.size()) * stretch;
+    return row_stride_bytes_;
   }
 
   void fill_mapping() {
@@ -216,9 +242,14 @@ class StageBuilder {
     }
     for (size_t i = 0; i < groups_.kept.size(); ++i) {
       const KeptValue& kept = groups_.kept[i];
-      Place place;
-      place.kind = PlaceKind::kRegisterArray;
-      if (kept_in_shared_) {
+      std::vector<Place>& places = built_.places[kept.value];
+      if (!kept_in_shared_ && !kept.foreign) {
+        Place array;
+        array.kind = PlaceKind::kRegisterArray;
+        places.push_back(array);
+      }
+      if (needs_shared(kept)) {
+        Place place;
         place.kind = PlaceKind::kShared;
         place.offset = kept_offsets_[i];
         place.axes = groups_.groups[kept.first_group].columns;
@@ -226,14 +257,20 @@ class StageBuilder {
         for (size_t d = place.axes.size(); d-- > 1;) {
           place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
         }
+        if (numbers_.row_threads * numbers_.rows_per_thread > 1) {
+          place.row_stride = row_stride_bytes_ / kept_element_bytes(kept);
+        }
+        places.push_back(std::move(place));
       }
-      built_.places[kept.value] = {place};
+      if (kept.first_exchange != 0) built_.stage.groups[kept.first_exchange].block_barrier = true;
     }
   }
 
   // Room that reductions need beside kept rows: two slots of a warp's results each.
   static constexpr int64_t kSlotReserve = 2048;
   static constexpr int kWholeRowBlock = 1024;
+  // Rows that threads exchange leave room for so many blocks on a multiprocessor.
+  static constexpr int64_t kExchangeBlocks = 4;
 
   KernelNodes& nodes_;
   const Cluster& cluster_;
@@ -243,7 +280,9 @@ class StageBuilder {
   StageGroups groups_;
   MappingNumbers numbers_;
   bool kept_in_shared_ = false;
+  bool was_kept_ = false;
   std::vector<int64_t> kept_offsets_;
+  int64_t row_stride_bytes_ = 0;
   BuiltStage built_;
 };
 

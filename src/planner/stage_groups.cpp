@@ -57,12 +57,15 @@ std::vector<AtomId> StageGrouper::columns_of(const StructureRoot& root) const {
   return by_falling_step(nodes_.graph(), geometry_.main.linear, columns);
 }
 
-bool StageGrouper::is_stopped(AccessValueId value) const {
-  return available_.count(value) != 0 || kept_.count(value) != 0;
+bool StageGrouper::is_stopped(AccessValueId value, bool own) const {
+  if (available_.count(value) != 0) return true;
+  const auto kept = kept_.find(value);
+  return kept != kept_.end() && (own || kept->second);
 }
 
 Trace StageGrouper::trace(const StageRoot& root) {
-  ValueTracer tracer(nodes_, [this](AccessValueId value) { return is_stopped(value); });
+  ValueTracer tracer(nodes_,
+                     [this](AccessValueId value, bool own) { return is_stopped(value, own); });
   return root.kind == RootKind::kStore ? tracer.trace_value(root.value)
                                        : tracer.trace_operands(root.node);
 }
@@ -101,7 +104,7 @@ void StageGrouper::place_row_values() {
 }
 
 void StageGrouper::consider_row_value(const Piece& piece, const std::vector<AtomId>& columns) {
-  if (!nodes_.producer(piece.source).valid() || is_stopped(piece.source)) return;
+  if (!nodes_.producer(piece.source).valid() || is_stopped(piece.source, true)) return;
   if (!is_own_index(nodes_, piece.source, piece.index)) return;
   const std::vector<AtomId>& atoms = nodes_.atoms(piece.source);
   if (!contains_all(cluster_.rows, atoms)) return;
@@ -110,7 +113,8 @@ void StageGrouper::consider_row_value(const Piece& piece, const std::vector<Atom
     return;
   }
   if (std::find(row_values_.begin(), row_values_.end(), piece.source) != row_values_.end()) return;
-  ValueTracer tracer(nodes_, [this](AccessValueId value) { return is_stopped(value); });
+  ValueTracer tracer(nodes_,
+                     [this](AccessValueId value, bool own) { return is_stopped(value, own); });
   if (reads_memory(tracer.trace_value(piece.source))) row_values_.push_back(piece.source);
 }
 
@@ -138,7 +142,7 @@ void StageGrouper::find_kept(StageGroups& groups) {
     if (std::find(done.begin(), done.end(), group.columns) != done.end()) continue;
     done.push_back(group.columns);
     KeptRows rows(nodes_, groups.groups, group.columns,
-                  [this](AccessValueId value) { return is_stopped(value); });
+                  [this](AccessValueId value, bool own) { return is_stopped(value, own); });
     const std::vector<KeptValue> kept = rows.find();
     groups.kept.insert(groups.kept.end(), kept.begin(), kept.end());
   }
@@ -154,20 +158,16 @@ void StageGrouper::find_kept(StageGroups& groups) {
 void StageGrouper::keep(StageGroups& groups) {
   for (KeptValue& kept : groups.kept) {
     if (!kept.value.valid()) kept.value = nodes_.insert_copy(kept.reader, kept.operand);
-    kept_.insert(kept.value);
+    kept_.emplace(kept.value, true);
   }
   for (const KeptValue& kept : groups.kept) {
-    StageRoot root = {RootKind::kPlace,
-                      nodes_.producer(kept.value),
-                      kept.value,
-                      {},
-                      groups.groups[kept.first_group].depth};
-    std::vector<StageRoot>& roots = groups.groups[kept.first_group].roots;
-    // Before the reduces and stores that use it; among places in topological order.
-    auto at = roots.begin();
-    while (at != roots.end() && at->kind == RootKind::kPlace) ++at;
-    roots.insert(at, std::move(root));
+    groups.groups[kept.first_group].roots.push_back({RootKind::kPlace,
+                                                     nodes_.producer(kept.value),
+                                                     kept.value,
+                                                     {},
+                                                     groups.groups[kept.first_group].depth});
   }
+  // Places before the reduces and stores that use them, among themselves in topological order.
   for (StageGroup& group : groups.groups) {
     std::stable_sort(group.roots.begin(), group.roots.end(),
                      [&](const StageRoot& a, const StageRoot& b) {
@@ -176,7 +176,55 @@ void StageGrouper::keep(StageGroups& groups) {
                        if (a_place != b_place) return a_place;
                        return a_place && nodes_.position(a.node) < nodes_.position(b.node);
                      });
+  }
+  trace_again(groups);
+  find_reads(groups);
+}
+
+void StageGrouper::trace_again(StageGroups& groups) {
+  for (StageGroup& group : groups.groups) {
     for (StageRoot& root : group.roots) root.trace = trace(root);
+  }
+}
+
+// Who reads kept values otherwise than the thread that wrote them.
+void StageGrouper::find_reads(StageGroups& groups) const {
+  for (KeptValue& kept : groups.kept) {
+    const std::vector<AtomId>& columns = groups.groups[kept.first_group].columns;
+    for (size_t g = kept.first_group + 1; g < groups.groups.size(); ++g) {
+      for (const StageRoot& root : groups.groups[g].roots) {
+        for (const TracedRead& read : root.trace.placed) {
+          if (read.value != kept.value) continue;
+          const bool foreign = groups.groups[g].columns != columns;
+          const bool moved = !is_own_index(nodes_, read.value, read.index);
+          kept.foreign = kept.foreign || foreign;
+          if ((foreign || moved) && kept.first_exchange == 0) kept.first_exchange = g;
+        }
+      }
+    }
+  }
+}
+
+void StageGrouper::compute_moved_again(StageGroups& groups) {
+  for (KeptValue& kept : groups.kept) {
+    if (kept.foreign) {
+      drop(groups, kept.value);
+      kept.value = AccessValueId();
+    } else if (kept.first_exchange != 0) {
+      kept_[kept.value] = false;
+      kept.first_exchange = 0;
+    }
+  }
+  std::erase_if(groups.kept, [](const KeptValue& kept) { return !kept.value.valid(); });
+  trace_again(groups);
+}
+
+void StageGrouper::drop(StageGroups& groups, AccessValueId value) {
+  kept_.erase(value);
+  for (StageGroup& group : groups.groups) {
+    std::erase_if(group.roots, [&](const StageRoot& root) {
+      return root.kind == RootKind::kPlace && root.value == value;
+    });
   }
 }
 

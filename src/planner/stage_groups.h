@@ -5,7 +5,6 @@
 //                                  group 2  store exp[c] / sum
 #pragma once
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "planner/kernel_structure.h"
@@ -34,6 +33,10 @@ struct KeptValue {
   size_t operand = 0;
   size_t first_group = 0;
   size_t last_group = 0;
+  // Set by keep(): the first group that reads elements which other threads wrote, or 0; whether a
+  // group over other columns reads it.
+  size_t first_exchange = 0;
+  bool foreign = false;
 };
 
 struct StageGroups {
@@ -51,6 +54,8 @@ class StageGrouper {
   StageGroups find();
   // Makes places of the kept values: copies of operands, roots in the groups that compute them.
   void keep(StageGroups& groups);
+  // When threads cannot exchange kept values: what is read at other columns is computed again.
+  void compute_moved_again(StageGroups& groups);
   // Values per row that were placed, and results of reduces.
   bool is_row_value(AccessValueId value) const { return available_.count(value) != 0; }
 
@@ -62,7 +67,10 @@ class StageGrouper {
   Trace trace(const StageRoot& root);
   void add(StageGroups& groups, StageRoot root, const std::vector<AtomId>& columns) const;
   void find_kept(StageGroups& groups);
-  bool is_stopped(AccessValueId value) const;
+  bool is_stopped(AccessValueId value, bool own) const;
+  void trace_again(StageGroups& groups);
+  void find_reads(StageGroups& groups) const;
+  void drop(StageGroups& groups, AccessValueId value);
 
   KernelNodes& nodes_;
   const KernelStructure& structure_;
@@ -70,8 +78,8 @@ class StageGrouper {
   const StageGeometry& geometry_;
   // Depth from which a row value or the result of a reduce can be read.
   std::unordered_map<AccessValueId, int> available_;
-  std::vector<AccessValueId> row_values_;  // topological
-  std::unordered_set<AccessValueId> kept_;
+  std::vector<AccessValueId> row_values_;         // topological
+  std::unordered_map<AccessValueId, bool> kept_;  // true: also read at other columns
 };
 
 }  // namespace stitch

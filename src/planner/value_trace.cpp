@@ -73,13 +73,13 @@ void ValueTracer::visit_nested(AccessNodeId node, ExprId expression, const Point
 void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& piece,
                               bool aligned) {
   const AccessNodeId producer = nodes_.producer(piece.source);
-  const bool is_placed = producer.valid() && is_placed_(piece.source);
+  const bool own = producer.valid() && is_own_index(nodes_, piece.source, piece.index);
+  const bool is_placed = producer.valid() && is_placed_(piece.source, own);
   if (!producer.valid() || is_placed) {
     std::vector<TracedRead>& reads = is_placed ? result_.placed : result_.loads;
     reads.push_back({reader, operand, piece.source, piece.index, !piece.guards.empty(), aligned});
     return;
   }
-  const bool own = is_own_index(nodes_, piece.source, piece.index);
   Visit visit = {producer.index, own ? std::vector<ExprId>() : piece.index};
   if (!seen_.insert(std::move(visit)).second) return;
   Point point;

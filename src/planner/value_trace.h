@@ -34,7 +34,8 @@ struct Trace {
 
 class ValueTracer {
  public:
-  using IsPlaced = std::function<bool(AccessValueId)>;
+  // `own`: the value is asked for at its own atoms.
+  using IsPlaced = std::function<bool(AccessValueId, bool own)>;
   ValueTracer(KernelNodes& nodes, IsPlaced is_placed)
       : nodes_(nodes), is_placed_(std::move(is_placed)) {}
 

@@ -1,0 +1,182 @@
+#include "planner/packing.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "graph/error.h"
+#include "planner/plan_buffers.h"
+
+namespace stitch {
+namespace {
+
+// Parts of one kernel; more would make its text long and its dispatch slow.
+constexpr size_t kMostParts = 8;
+
+class Packer {
+ public:
+  Packer(const Plan& plan, KernelBuilder& builder, std::vector<PlannedStep> steps,
+         const PackingOptions& options)
+      : plan_(plan), builder_(builder), steps_(std::move(steps)), options_(options) {
+    for (const PlannedStep& step : steps_) used_.push_back(buffers_of(plan, step.step));
+  }
+
+  std::vector<PlannedStep> run() {
+    find_levels();
+    std::map<int, std::vector<size_t>> by_level;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].request) by_level[levels_[i]].push_back(i);
+    }
+    for (const auto& [level, members] : by_level) pack_level(members);
+    return in_launch_order();
+  }
+
+ private:
+  void find_levels() {
+    std::map<BufferId, int> written;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      int level = 0;
+      for (const BufferId buffer : used_[i].reads) {
+        const auto found = written.find(buffer);
+        if (found != written.end()) level = std::max(level, found->second + 1);
+      }
+      levels_.push_back(level);
+      for (const BufferId buffer : used_[i].writes) written[buffer] = level;
+    }
+  }
+
+  void pack_level(const std::vector<size_t>& members) {
+    std::vector<size_t> open;  // kernels that may still take parts
+    for (const size_t i : members) {
+      const auto host = std::find_if(open.begin(), open.end(),
+                                     [&](size_t candidate) { return may_join(candidate, i); });
+      if (host != open.end() && join(*host, i)) continue;
+      open.push_back(i);
+    }
+  }
+
+  bool may_join(size_t host, size_t guest) const {
+    const Kernel& a = std::get<Kernel>(steps_[host].step);
+    const Kernel& b = std::get<Kernel>(steps_[guest].step);
+    if (a.parts.size() + b.parts.size() > kMostParts) return false;
+    if (a.cooperative != b.cooperative || a.counters + b.counters > 0) return false;
+    const bool small = a.bytes.bytes < options_.small_bytes && b.bytes.bytes < options_.small_bytes;
+    return small || shares_input(host, guest);
+  }
+
+  bool shares_input(size_t a, size_t b) const {
+    const std::vector<BufferId>& left = used_[a].reads;
+    return std::any_of(left.begin(), left.end(), [&](BufferId buffer) {
+      return plan_.buffers[buffer.index].bytes >= options_.small_bytes &&
+             std::binary_search(used_[b].reads.begin(), used_[b].reads.end(), buffer);
+    });
+  }
+
+  // False when the two cannot have one block size.
+  bool join(size_t host, size_t guest) {
+    const int block = std::max(std::get<Kernel>(steps_[host].step).block,
+                               std::get<Kernel>(steps_[guest].step).block);
+    if (!give_block(host, block) || !give_block(guest, block)) return false;
+    Kernel& kernel = std::get<Kernel>(steps_[host].step);
+    Kernel& other = std::get<Kernel>(steps_[guest].step);
+    const int64_t shared_inputs = bytes_read_by_both(host, guest);
+    for (Part& part : other.parts) kernel.parts.push_back(std::move(part));
+    kernel.places.merge(other.places);
+    kernel.shared_bytes = std::max(kernel.shared_bytes, other.shared_bytes);
+    kernel.bytes.compulsory += other.bytes.compulsory - shared_inputs;
+    kernel.bytes.bytes += other.bytes.bytes;
+    kernel.bytes.requested += other.bytes.requested;
+    kernel.estimate.registers = std::max(kernel.estimate.registers, other.estimate.registers);
+    kernel.estimate.memory_us += other.estimate.memory_us;
+    kernel.estimate.instruction_us += other.estimate.instruction_us;
+    kernel.estimate.floor_us = std::max(kernel.estimate.floor_us, other.estimate.floor_us);
+    std::set<SourceId> sources(kernel.sources.begin(), kernel.sources.end());
+    sources.insert(other.sources.begin(), other.sources.end());
+    kernel.sources.assign(sources.begin(), sources.end());
+    used_[host] = buffers_of(plan_, steps_[host].step);
+    gone_.insert(guest);
+    return true;
+  }
+
+  // Builds a kernel of one part again when its blocks have another size.
+  bool give_block(size_t i, int block) {
+    Kernel& kernel = std::get<Kernel>(steps_[i].step);
+    if (kernel.block == block) return true;
+    if (kernel.parts.size() > 1) return false;
+    KernelRequest request = *steps_[i].request;
+    request.block = block;
+    std::variant<Kernel, KernelCut> built = builder_.build(request);
+    Kernel* const again = std::get_if<Kernel>(&built);
+    if (again == nullptr || again->block != block) return false;
+    kernel = std::move(*again);
+    return true;
+  }
+
+  int64_t bytes_read_by_both(size_t a, size_t b) const {
+    int64_t bytes = 0;
+    for (const BufferId buffer : used_[a].reads) {
+      if (std::binary_search(used_[b].reads.begin(), used_[b].reads.end(), buffer)) {
+        bytes += plan_.buffers[buffer.index].bytes;
+      }
+    }
+    const int64_t least = std::min(std::get<Kernel>(steps_[a].step).bytes.compulsory,
+                                   std::get<Kernel>(steps_[b].step).bytes.compulsory);
+    return std::min(bytes, least);
+  }
+
+  // Kahn's algorithm over what is left; ties go to the step that came first.
+  std::vector<PlannedStep> in_launch_order() {
+    std::map<BufferId, size_t> writer;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (gone_.count(i) != 0) continue;
+      for (const BufferId buffer : used_[i].writes) writer[buffer] = i;
+    }
+    std::vector<std::set<size_t>> users(steps_.size());
+    std::vector<size_t> waits(steps_.size(), 0);
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (gone_.count(i) != 0) continue;
+      for (const BufferId buffer : used_[i].reads) {
+        const auto from = writer.find(buffer);
+        if (from == writer.end() || from->second == i) continue;
+        if (users[from->second].insert(i).second) ++waits[i];
+      }
+    }
+    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (gone_.count(i) == 0 && waits[i] == 0) ready.push(i);
+    }
+    std::vector<PlannedStep> ordered;
+    while (!ready.empty()) {
+      const size_t i = ready.top();
+      ready.pop();
+      ordered.push_back(std::move(steps_[i]));
+      for (const size_t user : users[i]) {
+        if (--waits[user] == 0) ready.push(user);
+      }
+    }
+    if (ordered.size() + gone_.size() != steps_.size()) {
+      throw InternalError("packed kernels wait for each other");
+    }
+    return ordered;
+  }
+
+  const Plan& plan_;
+  KernelBuilder& builder_;
+  std::vector<PlannedStep> steps_;
+  const PackingOptions options_;
+  std::vector<StepBuffers> used_;
+  std::vector<int> levels_;
+  std::set<size_t> gone_;
+};
+
+}  // namespace
+
+std::vector<PlannedStep> pack_kernels(const Plan& plan, KernelBuilder& builder,
+                                      std::vector<PlannedStep> steps,
+                                      const PackingOptions& options) {
+  return Packer(plan, builder, std::move(steps), options).run();
+}
+
+}  // namespace stitch
