@@ -45,8 +45,7 @@ ValueId masked_softmax(PrimitiveBuilder& b, ValueId scores, std::optional<ValueI
   // max(bias) = -inf means that nothing may be seen.
   const int bias_axis = static_cast<int>(b.rank(*bias)) - 1;
   const ValueId most = b.reduce(ReduceKind::kMax, *bias, {bias_axis}, true);
-  const ValueId none =
-      b.compare(CompareKind::kEq, most, -std::numeric_limits<double>::infinity());
+  const ValueId none = b.compare(CompareKind::kEq, most, -std::numeric_limits<double>::infinity());
   return b.select(none, b.scalar(b.dtype(scores), 0), probabilities);
 }
 

@@ -110,13 +110,15 @@ std::optional<ElementTensor> fold_dims(std::string_view op_type,
                                        const std::vector<const ElementTensor*>& operands) {
   const auto named = std::find_if(std::begin(kRules), std::end(kRules),
                                   [&](const NamedRule& r) { return r.op_type == op_type; });
-  if (named == std::end(kRules) || operands.size() < std::max<size_t>(1, named->operands)) return {};
+  if (named == std::end(kRules) || operands.size() < std::max<size_t>(1, named->operands))
+    return {};
   const auto extents = broadcast_extents(operands);
   if (!extents) return {};
   int64_t count = 1;
   for (const int64_t extent : *extents) count *= extent;
   if (count > ElementTensor::kLargestCount) return {};
-  ElementTensor result{is_comparison(op_type) ? DType::kBool : operands.back()->dtype, *extents, {}};
+  ElementTensor result{
+      is_comparison(op_type) ? DType::kBool : operands.back()->dtype, *extents, {}};
   for (int64_t position = 0; position < count; ++position) {
     Operands values;
     for (const ElementTensor* operand : operands) {

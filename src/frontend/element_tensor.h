@@ -1,5 +1,6 @@
 // A small tensor whose elements are known at import: extents of tensors (Dim expressions) and
-// numbers. Kept beside a value, so that Shape, Gather, Concat, Reshape chains never reach the graph.
+// numbers. Kept beside a value, so that Shape, Gather, Concat, Reshape chains never reach the
+// graph.
 #pragma once
 #include <cstdint>
 #include <optional>

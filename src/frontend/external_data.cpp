@@ -45,14 +45,13 @@ Tensor ExternalData::read(DType dtype, std::vector<int64_t> extents, int64_t byt
                                  reference.location, *reference.length, byte_count));
   }
   if (reference.offset < 0 || reference.offset > size || byte_count > size - reference.offset) {
-    throw ModelError(fmt::format("external data '{}': bytes {} to {} of a file of {} bytes",
-                                 reference.location, reference.offset,
-                                 static_cast<uint64_t>(reference.offset) +
-                                     static_cast<uint64_t>(byte_count),
-                                 size));
+    throw ModelError(fmt::format(
+        "external data '{}': bytes {} to {} of a file of {} bytes", reference.location,
+        reference.offset,
+        static_cast<uint64_t>(reference.offset) + static_cast<uint64_t>(byte_count), size));
   }
-  const auto bytes = file->bytes().subspan(static_cast<size_t>(reference.offset),
-                                           static_cast<size_t>(byte_count));
+  const auto bytes =
+      file->bytes().subspan(static_cast<size_t>(reference.offset), static_cast<size_t>(byte_count));
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());
   if (address % static_cast<uintptr_t>(size_bytes(dtype)) != 0) {  // elements must be aligned
     Tensor copy(dtype, std::move(extents));

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
 
 #include "frontend/name_suggestion.h"
 #include "frontend/node_order.h"
@@ -12,6 +15,10 @@
 
 namespace stitch {
 namespace {
+
+constexpr int64_t kMostNodes = 250'000;
+// Ends the import: functions and loops multiply.
+struct TooManyNodes {};
 
 constexpr int kDeepestCall = 64;  // of functions within functions and subgraphs within subgraphs
 
@@ -63,7 +70,15 @@ void GraphImporter::run() {
   if (!problems_.empty()) return;
   define_initializers(model_.graph, model_scope_);
   import_inputs();
-  import_nodes(model_.graph.nodes, names_of(model_.graph.outputs));
+  try {
+    import_nodes(model_.graph.nodes, names_of(model_.graph.outputs));
+  } catch (const TooManyNodes&) {
+    add_problem(
+        nullptr,
+        fmt::format("the model has more than {} nodes once functions and loops are unrolled",
+                    kMostNodes));
+    return;
+  }
   import_outputs();
   note_declared_types();
 }
@@ -102,11 +117,22 @@ void GraphImporter::import_nodes(const std::vector<OnnxNode>& nodes,
   if (!order.cycle.empty()) {
     std::string path;
     for (const size_t i : order.cycle) path += fmt::format("'{}' -> ", nodes[i].name);
-    add_problem(&nodes[order.cycle.front()],
-                fmt::format("it is part of a cycle: {}'{}'", path, nodes[order.cycle.front()].name));
+    add_problem(&nodes[order.cycle.front()], fmt::format("it is part of a cycle: {}'{}'", path,
+                                                         nodes[order.cycle.front()].name));
     return;
   }
-  for (const size_t i : order.nodes) import_node(nodes[i]);
+  for (const size_t i : order.nodes) {
+    for (const std::string& output : nodes[i].outputs) {
+      const bool repeats =
+          std::find(order.repeats.begin(), order.repeats.end(), i) != order.repeats.end();
+      if (!output.empty() && scope_->defines(output) && !repeats) {
+        add_problem(&nodes[i],
+                    fmt::format("it defines '{}', which is an input or initialiser", output));
+      }
+    }
+    if (++imported_nodes_ > kMostNodes) throw TooManyNodes();
+    import_node(nodes[i]);
+  }
 }
 
 void GraphImporter::import_node(const OnnxNode& node) {
@@ -119,11 +145,17 @@ void GraphImporter::import_node(const OnnxNode& node) {
     if (std::none_of(inputs.begin(), inputs.end(), is_failed)) {
       const std::vector<OnnxAttribute> attributes = resolved_attributes(node);
       const OnnxFunction* function = find_function(node);
-      results = function ? call(*function, node, inputs, attributes)
-                         : lower(node, inputs, attributes);
+      results =
+          function ? call(*function, node, inputs, attributes) : lower(node, inputs, attributes);
     }
   } catch (const ModelError& error) {
     if (!reads_unbound_extents(inputs)) add_problem(&node, error.what());
+  } catch (const InternalError&) {
+    if (!has_unbound_dims_) throw;  // an extent was needed as a number: its symbol is reported
+  } catch (const std::bad_alloc&) {
+    add_problem(&node, "its tensors do not fit into memory");
+  } catch (const std::length_error&) {
+    add_problem(&node, "its tensors do not fit into memory");
   }
   define_outputs(node, results);
 }
@@ -161,14 +193,13 @@ std::vector<ImportedValuePtr> GraphImporter::call(const OnnxFunction& function,
     throw ModelError(fmt::format("functions are called more than {} deep", kDeepestCall));
   }
   if (inputs.size() > function.inputs.size()) {
-    throw ModelError(fmt::format("{} inputs for a function of {}", inputs.size(),
-                                 function.inputs.size()));
+    throw ModelError(
+        fmt::format("{} inputs for a function of {}", inputs.size(), function.inputs.size()));
   }
   std::vector<OnnxAttribute> arguments = attributes;
   for (const OnnxAttribute& absent : function.attribute_defaults) {
-    const bool given = std::any_of(arguments.begin(), arguments.end(), [&](const OnnxAttribute& a) {
-      return a.name == absent.name;
-    });
+    const bool given = std::any_of(arguments.begin(), arguments.end(),
+                                   [&](const OnnxAttribute& a) { return a.name == absent.name; });
     if (!given) arguments.push_back(absent);
   }
   Scope inside;
@@ -194,8 +225,8 @@ std::vector<ImportedValuePtr> GraphImporter::import_subgraph(
     throw ModelError(fmt::format("subgraphs are nested more than {} deep", kDeepestCall));
   }
   if (inputs.size() != body.inputs.size()) {
-    throw ModelError(fmt::format("its subgraph has {} inputs, expected {}", body.inputs.size(),
-                                 inputs.size()));
+    throw ModelError(
+        fmt::format("its subgraph has {} inputs, expected {}", body.inputs.size(), inputs.size()));
   }
   Scope inside(scope_);
   for (size_t i = 0; i < inputs.size(); ++i) inside.define(body.inputs[i].name, inputs[i]);
@@ -228,9 +259,10 @@ const OperatorRow& GraphImporter::find_operator(const OnnxNode& node, int64_t op
     throw ModelError(fmt::format("the operator exists from opset {} on; the model uses opset {}",
                                  *first, opset));
   }
-  std::string message = node.domain.empty()
-                            ? "the operator is not supported"
-                            : fmt::format("the operator of domain '{}' is not supported", node.domain);
+  std::string message =
+      node.domain.empty()
+          ? "the operator is not supported"
+          : fmt::format("the operator of domain '{}' is not supported", node.domain);
   const auto names = table_.names(node.domain);
   if (const auto near = nearest_name(node.op_type, names)) {
     message += fmt::format("\nhelp: did you mean '{}'?", *near);

@@ -25,8 +25,8 @@ class GraphImporter : public SubgraphImporter {
   std::vector<ImportProblem> take_problems() { return std::move(problems_); }
   std::vector<std::string> take_notes() { return std::move(notes_); }
 
-  std::vector<ImportedValuePtr> import_subgraph(
-      const OnnxGraph& body, std::span<const ImportedValuePtr> inputs) override;
+  std::vector<ImportedValuePtr> import_subgraph(const OnnxGraph& body,
+                                                std::span<const ImportedValuePtr> inputs) override;
 
  private:
   // Where nodes are read: the model, or the body of a function that is called.
@@ -74,6 +74,7 @@ class GraphImporter : public SubgraphImporter {
   Scope* scope_ = &model_scope_;
   Surroundings surroundings_;
   bool has_unbound_dims_ = false;
+  int64_t imported_nodes_ = 0;
   std::vector<std::string> stale_types_;
   std::vector<ImportProblem> problems_;
   std::vector<std::string> notes_;

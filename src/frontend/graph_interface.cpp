@@ -58,7 +58,8 @@ void GraphImporter::import_inputs() {
   }
   for (const auto& [name, tensor] : options_.bound_inputs) {
     if (!seen.contains(name)) {
-      add_problem(nullptr, fmt::format("'{}' is bound to a value but is no input of the model", name));
+      add_problem(nullptr,
+                  fmt::format("'{}' is bound to a value but is no input of the model", name));
     }
   }
 }
@@ -108,8 +109,9 @@ Dim GraphImporter::input_dim(const OnnxValueInfo& input, size_t axis) {
                           return problem.reason.ends_with(fmt::format("dimension '{}'", name));
                         });
   if (!reported) {
-    add_problem(nullptr, fmt::format("input '{}' has the unbound dimension '{}'\nhelp: pass --dim {}=8",
-                                     input.name, name, name));
+    add_problem(nullptr,
+                fmt::format("input '{}' has the unbound dimension '{}'\nhelp: pass --dim {}=8",
+                            input.name, name, name));
   }
   has_unbound_dims_ = true;
   return Dim::symbol(name);
@@ -117,7 +119,8 @@ Dim GraphImporter::input_dim(const OnnxValueInfo& input, size_t axis) {
 
 void GraphImporter::import_bound_input(const OnnxValueInfo& input, const Tensor& tensor) {
   const ValueType found{tensor.dtype(), Shape(tensor.extents().begin(), tensor.extents().end())};
-  bool fits = input.kind == OnnxTypeKind::kTensor && dtype_of_onnx(input.element_type) == found.dtype;
+  bool fits =
+      input.kind == OnnxTypeKind::kTensor && dtype_of_onnx(input.element_type) == found.dtype;
   if (fits && input.has_shape) {
     fits = input.dims.size() == found.shape.size();
     for (size_t axis = 0; fits && axis < input.dims.size(); ++axis) {

@@ -20,9 +20,9 @@ inline constexpr int64_t kNewestOpset = 28;
 struct ImportOptions {
   // Extents by symbol ("batch"), or by input and axis ("image.2") for a dimension without a symbol
   // or to overrule a symbol that stands for two extents.
-  DimBindings dims;
+  DimBindings dims = {};
   // Inputs that become constants.
-  std::map<std::string, Tensor> bound_inputs;
+  std::map<std::string, Tensor> bound_inputs = {};
   // Weights in external files that are missing are zeros; an error only where a value must be known
   // at import.
   bool weights_may_be_absent = false;

@@ -168,10 +168,10 @@ ValueId rotate(PrimitiveBuilder& b, ValueId x, ValueId cos, ValueId sin, bool in
   const int axis = 3;
   const Dim size = shape.back();
   const Dim half = floordiv(size, Dim(2));
-  const ValueId first = interleaved ? b.slice_axis(x, axis, Dim(0), size, 2)
-                                    : b.slice_axis(x, axis, Dim(0), half);
-  const ValueId second = interleaved ? b.slice_axis(x, axis, Dim(1), size, 2)
-                                     : b.slice_axis(x, axis, half, size);
+  const ValueId first =
+      interleaved ? b.slice_axis(x, axis, Dim(0), size, 2) : b.slice_axis(x, axis, Dim(0), half);
+  const ValueId second =
+      interleaved ? b.slice_axis(x, axis, Dim(1), size, 2) : b.slice_axis(x, axis, half, size);
   const ValueId real = b.sub(b.mul(first, cos), b.mul(second, sin));
   const ValueId imaginary = b.add(b.mul(first, sin), b.mul(second, cos));
   if (!interleaved) return b.concat({real, imaginary}, axis);

@@ -45,8 +45,8 @@ void lower_skip_layer_norm(NodeContext& n) {
   const ValueId sum = skip_sum(n, optional_input(n, 4));
   const int axis = last_axis(b, sum);
   const Normalised norm = layer_norm(b, sum, axis, n.number("epsilon", 1e-12f));
-  n.output(0, b.cast(scaled_and_shifted(b, norm.value, n.input(2), optional_input(n, 3)),
-                     n.dtype(0)));
+  n.output(0,
+           b.cast(scaled_and_shifted(b, norm.value, n.input(2), optional_input(n, 3)), n.dtype(0)));
   const Shape shape = b.shape(sum);
   if (n.wants_output(1)) n.output(1, kept_axes(b, norm.mean, shape, axis));
   if (n.wants_output(2)) n.output(2, kept_axes(b, norm.inverse_deviation, shape, axis));
@@ -101,7 +101,8 @@ void lower_group_norm(NodeContext& n) {
   if (channels_last) x = b.transpose(x, {0, 3, 1, 2});
   const Shape shape = b.shape(x);
   if (groups < 1 || shape[1].constant() % groups != 0) {
-    throw ModelError(fmt::format("{} channels do not make {} groups", shape[1].to_string(), groups));
+    throw ModelError(
+        fmt::format("{} channels do not make {} groups", shape[1].to_string(), groups));
   }
   const Dim rest = floordiv(shape[1], Dim(groups)) * shape[2] * shape[3];
   const ValueId grouped = b.reshape(x, {shape[0], groups, rest});
@@ -187,10 +188,10 @@ ValueId matmul_operand(PrimitiveBuilder& b, ValueId x, bool transposed, bool bat
 
 void lower_fused_matmul(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
-  const ValueId left = matmul_operand(b, n.input(0), n.integer("transA", 0) != 0,
-                                      n.integer("transBatchA", 0) != 0);
-  const ValueId right = matmul_operand(b, n.input(1), n.integer("transB", 0) != 0,
-                                       n.integer("transBatchB", 0) != 0);
+  const ValueId left =
+      matmul_operand(b, n.input(0), n.integer("transA", 0) != 0, n.integer("transBatchA", 0) != 0);
+  const ValueId right =
+      matmul_operand(b, n.input(1), n.integer("transB", 0) != 0, n.integer("transBatchB", 0) != 0);
   const double alpha = n.number("alpha", 1);
   const ValueId product = b.matmul(left, right);
   n.output(0, fused_activation(n, alpha == 1 ? product : b.mul(product, alpha)));

@@ -49,8 +49,7 @@ void lower_loop(NodeContext& n) {
   const OnnxGraph& body = n.graph("body");
   if (n.input_count() < 2 && body.inputs.size() > 2) throw ModelError("its inputs are missing");
   const int64_t trips = n.has_input(0) ? n.known_integer(0) : kMostTrips + 1;
-  ImportedValuePtr condition =
-      n.has_input(1) ? n.imported(1) : constant_value("", DType::kBool, 1);
+  ImportedValuePtr condition = n.has_input(1) ? n.imported(1) : constant_value("", DType::kBool, 1);
   std::vector<ImportedValuePtr> carried;
   for (size_t i = 2; i < body.inputs.size(); ++i) carried.push_back(n.imported(i));
   if (body.outputs.size() < carried.size() + 1) throw ModelError("its body has too few outputs");
@@ -98,8 +97,8 @@ std::vector<ImportedValuePtr> scan_step(NodeContext& n, const OnnxGraph& body,
   for (const ScanInput& input : inputs) {
     const int64_t at = input.backwards ? length - 1 - step : step;
     auto value = std::make_shared<ImportedValue>();
-    value->value = b.drop_axis(b.slice_axis(input.value, input.axis, Dim(at), Dim(at + 1)),
-                               input.axis);
+    value->value =
+        b.drop_axis(b.slice_axis(input.value, input.axis, Dim(at), Dim(at + 1)), input.axis);
     values.push_back(std::move(value));
   }
   auto results = n.subgraphs().import_subgraph(body, values);
@@ -146,8 +145,7 @@ void lower_scan(NodeContext& n) {
   }
   for (size_t i = 0; i < state_count; ++i) n.output(i, states[i]);
   for (size_t i = 0; i < slices.size(); ++i) {
-    const int axis =
-        normalise_axis(entry("scan_output_axes", i), b.rank(slices[i].front()) + 1);
+    const int axis = normalise_axis(entry("scan_output_axes", i), b.rank(slices[i].front()) + 1);
     if (entry("scan_output_directions", i) != 0) std::reverse(slices[i].begin(), slices[i].end());
     std::vector<ValueId> parts;
     for (const ValueId slice : slices[i]) parts.push_back(b.insert_axis(slice, axis));

@@ -92,8 +92,8 @@ void lower_conv_transpose(NodeContext& n) {
     output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
   }
   if (!output_shape.empty() && output_shape.size() != count) {
-    throw ModelError(fmt::format("output_shape has {} entries for {} spatial axes",
-                                 output_shape.size(), count));
+    throw ModelError(
+        fmt::format("output_shape has {} entries for {} spatial axes", output_shape.size(), count));
   }
   const std::string auto_pad = n.text("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";

@@ -132,9 +132,8 @@ Labelled combine(PrimitiveBuilder& b, Labelled x, Labelled y, const std::string&
   Shape left = batch_shape, right = batch_shape;
   left.insert(left.end(), {m, k});
   right.insert(right.end(), {k, n});
-  const ValueId product =
-      b.matmul(b.reshape(ordered(b, x, batch + free_x + contracted), left),
-               b.reshape(ordered(b, y, batch + contracted + free_y), right));
+  const ValueId product = b.matmul(b.reshape(ordered(b, x, batch + free_x + contracted), left),
+                                   b.reshape(ordered(b, y, batch + contracted + free_y), right));
   result.value = b.reshape(product, shape);
   return result;
 }

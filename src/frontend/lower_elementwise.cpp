@@ -150,9 +150,7 @@ void lower_cast(NodeContext& n) {
   n.output(0, n.builder().cast(n.input(0), n.dtype_attribute("to", DType::kF32)));
 }
 
-void lower_cast_like(NodeContext& n) {
-  n.output(0, n.builder().cast(n.input(0), n.dtype(1)));
-}
+void lower_cast_like(NodeContext& n) { n.output(0, n.builder().cast(n.input(0), n.dtype(1))); }
 
 void lower_bit_cast(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();

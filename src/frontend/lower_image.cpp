@@ -48,8 +48,8 @@ void lower_col2im(NodeContext& n) {
       int64_t cell_left = cell, window_left = window, pixel = 0, scale = 1;
       bool inside = true;
       for (size_t i = count; i-- > 0;) {
-        const int64_t at = window_left % out[i] * strides[i] - pads[i] +
-                           cell_left % block[i] * dilations[i];
+        const int64_t at =
+            window_left % out[i] * strides[i] - pads[i] + cell_left % block[i] * dilations[i];
         window_left /= out[i];
         cell_left /= block[i];
         inside = inside && at >= 0 && at < image[i];
@@ -61,8 +61,7 @@ void lower_col2im(NodeContext& n) {
   }
   const Dim channels = floordiv(shape[1], Dim(cells));
   const Dim planes = shape[0] * channels;
-  const ValueId columns =
-      b.transpose(b.reshape(n.input(0), {planes, cells * windows}), {1, 0});
+  const ValueId columns = b.transpose(b.reshape(n.input(0), {planes, cells * windows}), {1, 0});
   const ValueId zeros = b.filled(n.dtype(0), 0, {pixels, planes});
   const ValueId summed = b.node(Op::k_scatter_nd, {zeros, b.constant(target), columns},
                                 ScatterAttributes{.kind = ScatterKind::kAdd});
@@ -139,8 +138,8 @@ void lower_det(NodeContext& n) {
     const ValueId heads = b.slice_axis(rest, 2, Dim(0), Dim(1));
     const ValueId pivot_value = b.reshape(value, {now[0], 1, 1});
     // A column of zeros has determinant 0 already: keep 0 / 0 out.
-    const ValueId safe = b.select(b.compare(CompareKind::kEq, pivot_value, 0.0),
-                                  b.scalar(compute, 1), pivot_value);
+    const ValueId safe =
+        b.select(b.compare(CompareKind::kEq, pivot_value, 0.0), b.scalar(compute, 1), pivot_value);
     const ValueId reduced = b.sub(rest, b.mul(b.div(heads, safe), pivot_row));
     m = b.slice_axis(reduced, 2, Dim(1), Dim(left));
   }

@@ -64,8 +64,7 @@ ScatterKind scatter_kind(NodeContext& n) {
 void lower_scatter_elements(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
   const int axis = normalise_axis(n.integer("axis", 0), n.rank(0));
-  const ValueId indices =
-      b.wrap_indices(n.input(1), n.shape(0)[static_cast<size_t>(axis)]);
+  const ValueId indices = b.wrap_indices(n.input(1), n.shape(0)[static_cast<size_t>(axis)]);
   n.output(0, b.node(Op::k_scatter_elements, {n.input(0), indices, n.input(2)},
                      ScatterAttributes{.axis = axis, .kind = scatter_kind(n)}));
 }
@@ -104,9 +103,8 @@ void lower_trilu(NodeContext& n) {  // keeps columns from the k-th diagonal on, 
   ValueId diagonal = b.iota(DType::kI64, matrix, 0);
   if (n.has_input(1)) diagonal = b.add(diagonal, b.reshape(n.input(1), {}));
   const ValueId column = b.iota(DType::kI64, matrix, 1);
-  const ValueId keep = n.integer("upper", 1) != 0
-                           ? b.compare(CompareKind::kLe, diagonal, column)
-                           : b.compare(CompareKind::kLe, column, diagonal);
+  const ValueId keep = n.integer("upper", 1) != 0 ? b.compare(CompareKind::kLe, diagonal, column)
+                                                  : b.compare(CompareKind::kLe, column, diagonal);
   n.output(0, b.select(keep, x, b.scalar(b.dtype(x), 0.0)));
 }
 

@@ -28,13 +28,13 @@ ValueId negative_log_likelihood(NodeContext& n, ValueId log_probability, ValueId
   const bool ignores = n.has_attribute("ignore_index");
   ValueId kept;
   if (ignores) {
-    const ValueId ignored = b.compare(
-        CompareKind::kEq, index, b.scalar_integer(DType::kI64, n.integer("ignore_index", 0)));
+    const ValueId ignored = b.compare(CompareKind::kEq, index,
+                                      b.scalar_integer(DType::kI64, n.integer("ignore_index", 0)));
     kept = b.unary(Op::k_not, ignored);
     index = b.select(ignored, b.scalar_integer(DType::kI64, 0), index);
   }
-  const ValueId chosen = b.drop_axis(
-      b.gather_elements(log_probability, b.insert_axis(index, 1), 1), 1);
+  const ValueId chosen =
+      b.drop_axis(b.gather_elements(log_probability, b.insert_axis(index, 1), 1), 1);
   ValueId factor = weight ? b.gather(*weight, index, 0) : b.filled(dtype, 1, shape);
   if (ignores) factor = b.select(kept, factor, b.scalar(dtype, 0));
   const ValueId loss = b.mul(b.unary(Op::k_neg, chosen), factor);
@@ -69,8 +69,8 @@ void lower_softmax_cross_entropy(NodeContext& n) {
   const DType dtype = n.dtype(0);
   const DType compute = compute_type(dtype);
   const ValueId log_probability = log_softmax(b, b.cast(n.input(0), compute), {1});
-  const ValueId loss = negative_log_likelihood(n, log_probability, n.input(1),
-                                               widened_weight(n, compute));
+  const ValueId loss =
+      negative_log_likelihood(n, log_probability, n.input(1), widened_weight(n, compute));
   n.output(0, b.cast(loss, dtype));
   if (n.wants_output(1)) n.output(1, b.cast(log_probability, dtype));
 }

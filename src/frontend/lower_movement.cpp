@@ -47,8 +47,8 @@ Shape reshape_target(const Shape& from, const std::vector<Dim>& wanted, bool zer
   const Dim count = element_count(from);
   if (inferred) {
     if (rest == Dim(0)) {
-      throw ModelError(fmt::format("the -1 in the shape {} cannot be inferred beside a 0",
-                                   to_string(wanted)));
+      throw ModelError(
+          fmt::format("the -1 in the shape {} cannot be inferred beside a 0", to_string(wanted)));
     }
     to[*inferred] = floordiv(count, rest);
   }
@@ -70,12 +70,12 @@ ValueId reshape_checked(NodeContext& n, const Shape& to, const std::string& note
 }
 
 void lower_reshape(NodeContext& n) {
-  const Shape to =
-      reshape_target(n.shape(0), n.known_dims(1), n.integer("allowzero", 0) != 0);
+  const Shape to = reshape_target(n.shape(0), n.known_dims(1), n.integer("allowzero", 0) != 0);
   const ImportedValue& source = *n.imported(1);
-  n.output(0, reshape_checked(n, to, fmt::format("\nnote: the target shape comes from {} '{}'",
-                                                 source.initializer ? "initialiser" : "value",
-                                                 n.node().inputs[1])));
+  n.output(0, reshape_checked(
+                  n, to,
+                  fmt::format("\nnote: the target shape comes from {} '{}'",
+                              source.initializer ? "initialiser" : "value", n.node().inputs[1])));
 }
 
 void lower_flatten(NodeContext& n) {
@@ -102,8 +102,8 @@ void lower_squeeze(NodeContext& n) {
   if (!n.has_input(1) && !n.has_attribute("axes")) {
     for (size_t i = 0; i < from.size(); ++i) {
       if (!from[i].is_constant()) {
-        throw ModelError(fmt::format("axis {} has extent {}, which may be 1 or not", i,
-                                     from[i].to_string()));
+        throw ModelError(
+            fmt::format("axis {} has extent {}, which may be 1 or not", i, from[i].to_string()));
       }
       if (from[i] == Dim(1)) axes.push_back(static_cast<int>(i));
     }
@@ -166,7 +166,9 @@ std::vector<Dim> split_sizes(NodeContext& n, const Dim& extent) {
   if (!given.empty()) return {given.begin(), given.end()};
   const auto parts =
       static_cast<int64_t>(n.integer("num_outputs", static_cast<int64_t>(n.output_count())));
-  if (parts < 1) throw ModelError(fmt::format("{} outputs to split into", parts));
+  if (parts < 1 || parts > static_cast<int64_t>(n.output_count())) {
+    throw ModelError(fmt::format("{} outputs for {} parts", n.output_count(), parts));
+  }
   // Equal parts; where that does not work out the last one is smaller (from opset 18 on).
   const Dim each = floordiv(extent + Dim(parts - 1), Dim(parts));
   if (n.opset() < 18 && !(each * Dim(parts) == extent)) {
@@ -188,8 +190,7 @@ void lower_split(NodeContext& n) {
   const Dim extent = n.shape(0)[static_cast<size_t>(axis)];
   const std::vector<Dim> sizes = split_sizes(n, extent);
   if (sizes.size() < n.output_count()) {
-    throw ModelError(
-        fmt::format("{} outputs for {} parts", n.output_count(), sizes.size()));
+    throw ModelError(fmt::format("{} outputs for {} parts", n.output_count(), sizes.size()));
   }
   Dim start(0);
   for (const Dim& size : sizes) start = start + size;
@@ -230,9 +231,7 @@ ValueId tile(PrimitiveBuilder& b, ValueId x, const std::vector<Dim>& repeats) {
   return b.reshape(b.broadcast(b.reshape(x, split), repeated), merged);
 }
 
-void lower_tile(NodeContext& n) {
-  n.output(0, tile(n.builder(), n.input(0), n.known_dims(1)));
-}
+void lower_tile(NodeContext& n) { n.output(0, tile(n.builder(), n.input(0), n.known_dims(1))); }
 
 int64_t block_size(NodeContext& n) {
   const int64_t block = n.required_integer("blocksize");
@@ -253,11 +252,11 @@ void lower_depth_to_space(NodeContext& n) {
   const ValueId x = n.input(0);
   ValueId moved;
   if (mode == "DCR") {
-    moved = b.transpose(b.reshape(x, {s[0], block, block, channels, s[2], s[3]}),
-                        {0, 3, 4, 1, 5, 2});
+    moved =
+        b.transpose(b.reshape(x, {s[0], block, block, channels, s[2], s[3]}), {0, 3, 4, 1, 5, 2});
   } else {
-    moved = b.transpose(b.reshape(x, {s[0], channels, block, block, s[2], s[3]}),
-                        {0, 1, 4, 2, 5, 3});
+    moved =
+        b.transpose(b.reshape(x, {s[0], channels, block, block, s[2], s[3]}), {0, 1, 4, 2, 5, 3});
   }
   n.output(0, b.reshape(moved, {s[0], channels, s[2] * Dim(block), s[3] * Dim(block)}));
 }
@@ -270,9 +269,8 @@ void lower_space_to_depth(NodeContext& n) {
   const Dim height = floordiv(s[2], Dim(block));
   const Dim width = floordiv(s[3], Dim(block));
   const ValueId x = b.reshape(n.input(0), {s[0], s[1], height, block, width, block});
-  const ValueId moved =
-      b.transpose(x, channels_first ? std::vector<int>{0, 1, 3, 5, 2, 4}
-                                    : std::vector<int>{0, 3, 5, 1, 2, 4});
+  const ValueId moved = b.transpose(
+      x, channels_first ? std::vector<int>{0, 1, 3, 5, 2, 4} : std::vector<int>{0, 3, 5, 1, 2, 4});
   n.output(0, b.reshape(moved, {s[0], s[1] * Dim(block * block), height, width}));
 }
 

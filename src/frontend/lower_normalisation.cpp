@@ -1,12 +1,11 @@
 // Normalisations: batch, layer, RMS, instance, group, LRN, Lp, mean-variance. Variances are means
 // of squared distances from the mean, never E[x^2] - E[x]^2.
-#include "frontend/normalisation.h"
-
 #include <fmt/format.h>
 
 #include <numeric>
 
 #include "frontend/node_context.h"
+#include "frontend/normalisation.h"
 #include "frontend/operator_table.h"
 #include "frontend/widened.h"
 #include "graph/error.h"
@@ -38,8 +37,9 @@ Moments moments(PrimitiveBuilder& b, ValueId x, const std::vector<int>& axes) {
 
 ValueId along_channels(PrimitiveBuilder& b, ValueId vector, const Shape& shape) {
   if (b.rank(vector) != 1 || shape.size() < 2 || !(b.dim(vector, 0) == shape[1])) {
-    throw ModelError(fmt::format("a parameter of shape {}, expected one value for each channel of {}",
-                                 to_string(b.shape(vector)), to_string(shape)));
+    throw ModelError(
+        fmt::format("a parameter of shape {}, expected one value for each channel of {}",
+                    to_string(b.shape(vector)), to_string(shape)));
   }
   return b.broadcast_axes(vector, shape, {1});
 }
@@ -111,7 +111,8 @@ void lower_batch_normalisation(NodeContext& n) {
   }
   if (n.output_count() > 1 && !training) {
     for (size_t i = 1; i < n.output_count(); ++i) {
-      if (n.wants_output(i)) throw ModelError("it is in training mode: it has more than one output");
+      if (n.wants_output(i))
+        throw ModelError("it is in training mode: it has more than one output");
     }
   }
   const ValueId scale = b.cast(n.input(1), compute);
@@ -137,8 +138,8 @@ void lower_batch_normalisation(NodeContext& n) {
   }
   const ValueId deviation = b.unary(Op::k_sqrt, b.add(variance, n.number("epsilon", 1e-5f)));
   const ValueId factor = b.div(scale, deviation);
-  const ValueId y = b.add(b.mul(centred, along_channels(b, factor, shape)),
-                          along_channels(b, bias, shape));
+  const ValueId y =
+      b.add(b.mul(centred, along_channels(b, factor, shape)), along_channels(b, bias, shape));
   n.output(0, b.cast(y, dtype));
 }
 
@@ -149,8 +150,7 @@ void lower_instance_normalisation(NodeContext& n) {
   const DType compute = compute_type(dtype);
   const Shape shape = n.shape(0);
   if (shape.size() < 3) throw ModelError(fmt::format("input 0 has rank {}", shape.size()));
-  const Normalised norm =
-      layer_norm(b, b.cast(n.input(0), compute), 2, n.number("epsilon", 1e-5f));
+  const Normalised norm = layer_norm(b, b.cast(n.input(0), compute), 2, n.number("epsilon", 1e-5f));
   const ValueId scale = along_channels(b, b.cast(n.input(1), compute), shape);
   const ValueId bias = along_channels(b, b.cast(n.input(2), compute), shape);
   n.output(0, b.cast(b.add(b.mul(norm.value, scale), bias), dtype));
@@ -166,7 +166,8 @@ void lower_group_normalisation(NodeContext& n) {
   const int64_t groups = n.required_integer("num_groups");
   if (shape.size() < 2) throw ModelError(fmt::format("input 0 has rank {}", shape.size()));
   if (groups < 1 || (shape[1].is_constant() && shape[1].constant() % groups != 0)) {
-    throw ModelError(fmt::format("{} channels do not make {} groups", shape[1].to_string(), groups));
+    throw ModelError(
+        fmt::format("{} channels do not make {} groups", shape[1].to_string(), groups));
   }
   const Shape spatial(shape.begin() + 2, shape.end());
   const Dim each = floordiv(shape[1], Dim(groups));
@@ -192,20 +193,21 @@ void lower_lrn(NodeContext& n) {
   const double beta = n.number("beta", 0.75);
   const double bias = n.number("bias", 1.0);
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const Shape shape = b.shape(x);
-    if (shape.size() < 2) throw ModelError(fmt::format("input 0 has rank {}", shape.size()));
-    const Dim rest = element_count(Shape(shape.begin() + 2, shape.end()));
-    const ValueId square = b.reshape(b.mul(x, x), {shape[0], shape[1], rest});
-    WindowAttributes window{.kind = ReduceKind::kSum,
-                            .kernel = {size, 1},
-                            .strides = {1, 1},
-                            .dilations = {1, 1},
-                            .low = {(size - 1) / 2, 0},
-                            .high = {size - 1 - (size - 1) / 2, 0}};
-    const ValueId sum = b.reshape(b.node(Op::k_reduce_window, {square}, window), shape);
-    const ValueId base = b.add(b.mul(sum, alpha / static_cast<double>(size)), bias);
-    return b.div(x, b.binary(Op::k_pow, base, beta));
-  }));
+             const Shape shape = b.shape(x);
+             if (shape.size() < 2)
+               throw ModelError(fmt::format("input 0 has rank {}", shape.size()));
+             const Dim rest = element_count(Shape(shape.begin() + 2, shape.end()));
+             const ValueId square = b.reshape(b.mul(x, x), {shape[0], shape[1], rest});
+             WindowAttributes window{.kind = ReduceKind::kSum,
+                                     .kernel = {size, 1},
+                                     .strides = {1, 1},
+                                     .dilations = {1, 1},
+                                     .low = {(size - 1) / 2, 0},
+                                     .high = {size - 1 - (size - 1) / 2, 0}};
+             const ValueId sum = b.reshape(b.node(Op::k_reduce_window, {square}, window), shape);
+             const ValueId base = b.add(b.mul(sum, alpha / static_cast<double>(size)), bias);
+             return b.div(x, b.binary(Op::k_pow, base, beta));
+           }));
 }
 
 void lower_lp_normalisation(NodeContext& n) {  // x / norm; 0 where the norm is 0
@@ -214,13 +216,13 @@ void lower_lp_normalisation(NodeContext& n) {  // x / norm; 0 where the norm is 
   if (p != 1 && p != 2) throw ModelError(fmt::format("p is {}, expected 1 or 2", p));
   const int axis = normalise_axis(n.integer("axis", -1), n.rank(0));
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const ValueId terms = p == 1 ? b.unary(Op::k_abs, x) : b.mul(x, x);
-    ValueId norm = b.reduce(ReduceKind::kSum, terms, {axis}, false);
-    if (p == 2) norm = b.unary(Op::k_sqrt, norm);
-    norm = b.spread(norm, b.shape(x), {axis});
-    const ValueId zero = b.scalar(b.dtype(x), 0.0);
-    return b.select(b.compare(CompareKind::kEq, norm, 0.0), zero, b.div(x, norm));
-  }));
+             const ValueId terms = p == 1 ? b.unary(Op::k_abs, x) : b.mul(x, x);
+             ValueId norm = b.reduce(ReduceKind::kSum, terms, {axis}, false);
+             if (p == 2) norm = b.unary(Op::k_sqrt, norm);
+             norm = b.spread(norm, b.shape(x), {axis});
+             const ValueId zero = b.scalar(b.dtype(x), 0.0);
+             return b.select(b.compare(CompareKind::kEq, norm, 0.0), zero, b.div(x, norm));
+           }));
 }
 
 void lower_mean_variance_normalisation(NodeContext& n) {
@@ -229,10 +231,10 @@ void lower_mean_variance_normalisation(NodeContext& n) {
   if (!n.has_attribute("axes")) given = {0, 2, 3};
   const std::vector<int> axes = normalise_axes(given, n.rank(0));
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const Moments m = moments(b, x, axes);
-    const ValueId deviation = b.add(b.unary(Op::k_sqrt, m.variance), 1e-9);
-    return b.div(m.centred, b.spread(deviation, b.shape(x), axes));
-  }));
+             const Moments m = moments(b, x, axes);
+             const ValueId deviation = b.add(b.unary(Op::k_sqrt, m.variance), 1e-9);
+             return b.div(m.centred, b.spread(deviation, b.shape(x), axes));
+           }));
 }
 
 constexpr OperatorRow kRows[] = {

@@ -42,8 +42,8 @@ Pool pool_of(NodeContext& n) {
     const int64_t padded = pool.spatial[i] + w.low[i] + w.high[i];
     const int64_t room = padded - window_extent(w, i);
     if (room < 0 && !(ceil_mode && room > -w.strides[i])) {
-      throw ModelError(fmt::format("a window of {} on a padded extent of {}", window_extent(w, i),
-                                   padded));
+      throw ModelError(
+          fmt::format("a window of {} on a padded extent of {}", window_extent(w, i), padded));
     }
     int64_t out = (room >= 0 ? room / w.strides[i] : -1) + 1;
     if (ceil_mode) {
@@ -126,8 +126,7 @@ ValueId counted_cells(PrimitiveBuilder& b, const Pool& pool, bool count_padding,
       constant *= counts.real(0);
       continue;
     }
-    const ValueId spread =
-        b.broadcast_axes(b.constant(counts), result, {static_cast<int>(i) + 2});
+    const ValueId spread = b.broadcast_axes(b.constant(counts), result, {static_cast<int>(i) + 2});
     cells = cells ? b.mul(*cells, spread) : spread;
   }
   const ValueId scale = b.filled(dtype, constant, result);
@@ -140,10 +139,10 @@ void lower_average_pool(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
   const bool count_padding = n.integer("count_include_pad", 0) != 0;
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const ValueId sum =
-        b.node(Op::k_reduce_window, {x}, window_attributes(pool.window, ReduceKind::kSum));
-    return b.div(sum, counted_cells(b, pool, count_padding, b.shape(sum), b.dtype(sum)));
-  }));
+             const ValueId sum =
+                 b.node(Op::k_reduce_window, {x}, window_attributes(pool.window, ReduceKind::kSum));
+             return b.div(sum, counted_cells(b, pool, count_padding, b.shape(sum), b.dtype(sum)));
+           }));
 }
 
 ValueId power(PrimitiveBuilder& b, ValueId x, double exponent) {
@@ -158,11 +157,11 @@ void lower_lp_pool(NodeContext& n) {  // (sum of |x|^p over the window)^(1/p)
   PrimitiveBuilder& b = n.builder();
   const double p = n.number("p", 2);
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const ValueId terms = power(b, b.unary(Op::k_abs, x), p);
-    const ValueId sum =
-        b.node(Op::k_reduce_window, {terms}, window_attributes(pool.window, ReduceKind::kSum));
-    return power(b, sum, 1 / p);
-  }));
+             const ValueId terms = power(b, b.unary(Op::k_abs, x), p);
+             const ValueId sum = b.node(Op::k_reduce_window, {terms},
+                                        window_attributes(pool.window, ReduceKind::kSum));
+             return power(b, sum, 1 / p);
+           }));
 }
 
 std::vector<int> spatial_axes(NodeContext& n) {
@@ -187,9 +186,9 @@ void lower_global_lp_pool(NodeContext& n) {
   const auto axes = spatial_axes(n);
   const double p = n.number("p", 2);
   n.output(0, widened(b, n.input(0), [&](ValueId x) {
-    const ValueId terms = power(b, b.unary(Op::k_abs, x), p);
-    return power(b, b.reduce(ReduceKind::kSum, terms, axes, true), 1 / p);
-  }));
+             const ValueId terms = power(b, b.unary(Op::k_abs, x), p);
+             return power(b, b.reduce(ReduceKind::kSum, terms, axes, true), 1 / p);
+           }));
 }
 
 // Values go to their indices in a tensor of zeros. Indices count over the tensor that pooling saw;
@@ -201,8 +200,8 @@ void lower_max_unpool(NodeContext& n) {
   const size_t count = in.size() - 2;
   const std::vector<int64_t> kernel = n.integers("kernel_shape");
   if (kernel.size() != count) {
-    throw ModelError(fmt::format("kernel_shape has {} entries for {} spatial axes", kernel.size(),
-                                 count));
+    throw ModelError(
+        fmt::format("kernel_shape has {} entries for {} spatial axes", kernel.size(), count));
   }
   const std::vector<int64_t> strides = spatial_attribute(n, "strides", count, 1);
   const std::vector<int64_t> pads = spatial_attribute(n, "pads", 2 * count, 0);
@@ -221,8 +220,8 @@ void lower_max_unpool(NodeContext& n) {
   if (n.has_input(2)) {
     const std::vector<int64_t> wanted = n.known_integers(2);
     if (wanted.size() != seen.size()) {
-      throw ModelError(fmt::format("output shape of {} axes, expected {}", wanted.size(),
-                                   seen.size()));
+      throw ModelError(
+          fmt::format("output shape of {} axes, expected {}", wanted.size(), seen.size()));
     }
     PadAttributes extension;
     for (size_t i = 0; i < seen.size(); ++i) {

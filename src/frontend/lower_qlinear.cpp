@@ -22,9 +22,7 @@ std::optional<ValueId> optional_input(NodeContext& n, size_t i) {
   return n.has_input(i) ? std::optional(n.input(i)) : std::nullopt;
 }
 
-ValueId scalar_input(NodeContext& n, size_t i) {
-  return n.builder().reshape(n.input(i), {});
-}
+ValueId scalar_input(NodeContext& n, size_t i) { return n.builder().reshape(n.input(i), {}); }
 
 // Input i as float32, its scale and zero point behind it.
 ValueId dequantised(NodeContext& n, size_t i) {
@@ -61,7 +59,8 @@ void lower_qlinear_conv(NodeContext& n) {
   const std::vector<int64_t> xs = constant_extents(b.shape(x));
   const std::vector<int64_t> ws = constant_extents(b.shape(w));
   if (xs.size() < 3 || ws.size() != xs.size()) throw ModelError("operands of unequal or low rank");
-  const WindowGeometry g = window_geometry(n, {xs.begin() + 2, xs.end()}, {ws.begin() + 2, ws.end()});
+  const WindowGeometry g =
+      window_geometry(n, {xs.begin() + 2, xs.end()}, {ws.begin() + 2, ws.end()});
   ConvAttributes attributes;
   attributes.strides = g.strides;
   attributes.dilations = g.dilations;
@@ -175,8 +174,8 @@ ValueId unpacked(PrimitiveBuilder& b, ValueId bytes, int64_t bits) {
   split.emplace_back(count);
   const ValueId spread = b.spread(bytes, split, {static_cast<int>(shape.size())});
   const ValueId shifted = b.shift(ShiftKind::kRight, spread, b.constant(shifts));
-  const ValueId low =
-      b.bitwise(BitwiseKind::kAnd, shifted, b.scalar(DType::kU8, static_cast<double>((1 << bits) - 1)));
+  const ValueId low = b.bitwise(BitwiseKind::kAnd, shifted,
+                                b.scalar(DType::kU8, static_cast<double>((1 << bits) - 1)));
   shape.back() = shape.back() * Dim(count);
   return b.cast(b.reshape(low, shape), DType::kI32);
 }

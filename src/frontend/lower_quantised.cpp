@@ -51,8 +51,8 @@ ValueId along_axis(PrimitiveBuilder& b, ValueId parameter, const Shape& shape, i
   const auto at = static_cast<size_t>(axis);
   if (own.size() == 1) return b.broadcast_axes(parameter, shape, {axis});
   if (block_size < 1 || own.size() != shape.size()) {
-    throw ModelError(fmt::format("a scale or zero point of shape {} for {}", to_string(own),
-                                 to_string(shape)));
+    throw ModelError(
+        fmt::format("a scale or zero point of shape {} for {}", to_string(own), to_string(shape)));
   }
   // Blocked: entry i / block_size of the axis.
   Shape split = own, repeated = own, merged = own;
@@ -182,8 +182,7 @@ DynamicQuantisation quantise_dynamically(PrimitiveBuilder& b, ValueId x) {
   DynamicQuantisation q;
   q.scale = b.select(b.compare(CompareKind::kEq, step, 0.0), b.scalar(DType::kF32, 1), step);
   const QuantisationParameters unscaled{b.scalar(DType::kF32, 1), {}};
-  q.zero_point =
-      quantise(b, b.div(b.unary(Op::k_neg, low), q.scale), unscaled, DType::kU8);
+  q.zero_point = quantise(b, b.div(b.unary(Op::k_neg, low), q.scale), unscaled, DType::kU8);
   q.value = quantise(b, x, {q.scale, q.zero_point}, DType::kU8);
   return q;
 }

@@ -62,9 +62,8 @@ void lower_lstm(NodeContext& n) {
       return b.add(x, b.mul(gate(b, own, index, hidden), cell));
     };
     const ValueId in = activation(0, peeped(0, gate(b, gates, 0, hidden), s.cell));
-    const ValueId forget = input_forget
-                               ? b.sub(1.0, in)
-                               : activation(0, peeped(2, gate(b, gates, 2, hidden), s.cell));
+    const ValueId forget =
+        input_forget ? b.sub(1.0, in) : activation(0, peeped(2, gate(b, gates, 2, hidden), s.cell));
     const ValueId candidate = activation(1, gate(b, gates, 3, hidden));
     RecurrentState next;
     next.cell = b.add(b.mul(forget, s.cell), b.mul(in, candidate));
@@ -95,8 +94,10 @@ void lower_gru(NodeContext& n) {
       return b.slice_axis(w.recurrent, 0, Dim(first * hidden), Dim(limit * hidden));
     };
     const ValueId both = biased(recurrent_product(b, s.hidden, rows(0, 2)), 0, 2);
-    const ValueId update = activation(0, b.add(gate(b, projected, 0, hidden), gate(b, both, 0, hidden)));
-    const ValueId reset = activation(0, b.add(gate(b, projected, 1, hidden), gate(b, both, 1, hidden)));
+    const ValueId update =
+        activation(0, b.add(gate(b, projected, 0, hidden), gate(b, both, 0, hidden)));
+    const ValueId reset =
+        activation(0, b.add(gate(b, projected, 1, hidden), gate(b, both, 1, hidden)));
     const ValueId recalled =
         linear_before_reset
             ? b.mul(reset, biased(recurrent_product(b, s.hidden, rows(2, 3)), 2, 3))

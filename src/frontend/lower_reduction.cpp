@@ -68,9 +68,8 @@ void lower_reduce_l2(NodeContext& n) {
 }
 
 void lower_reduce_sum_square(NodeContext& n) {
-  lower_composite(n, false, [&](ValueId x, const Reduction& r) {
-    return sum_of_squares(n.builder(), x, r);
-  });
+  lower_composite(n, false,
+                  [&](ValueId x, const Reduction& r) { return sum_of_squares(n.builder(), x, r); });
 }
 
 void lower_reduce_log_sum(NodeContext& n) {
@@ -107,8 +106,8 @@ void lower_arg_reduce(NodeContext& n) {
   const ValueId x = n.input(0);
   const int axis = normalise_axis(n.integer("axis", 0), b.rank(x));
   const bool last = n.integer("select_last_index", 0) != 0;
-  const ValueId index = b.node(Op::k_argreduce, {x},
-                               ArgReduceAttributes{.kind = kind, .axis = axis, .last = last});
+  const ValueId index =
+      b.node(Op::k_argreduce, {x}, ArgReduceAttributes{.kind = kind, .axis = axis, .last = last});
   n.output(0, n.integer("keepdims", 1) != 0 ? b.insert_axis(index, axis) : index);
 }
 

@@ -99,9 +99,12 @@ ValueId resize(NodeContext& n, const std::vector<ResizedAxis>& axes, const Resiz
   std::vector<std::pair<int, std::vector<char>>> outside;
   for (size_t i = 0; i < axes.size(); ++i) {
     const ResizedAxis& axis = axes[i];
-    const bool cropped = rule.coordinates == "tf_crop_and_resize" &&
-                         (axis.roi_start != 0 || axis.roi_end != 1);
+    const bool cropped =
+        rule.coordinates == "tf_crop_and_resize" && (axis.roi_start != 0 || axis.roi_end != 1);
     if (axis.in == axis.out && axis.scale == 1 && !cropped) continue;
+    if (axis.out > (int64_t{1} << 24)) {
+      throw ModelError(fmt::format("an axis is resized to {}", axis.out));
+    }
     if (axis.in == 0 && axis.out != 0) throw ModelError("an empty axis cannot be resized");
     const ResizeTaps taps = resize_taps(axis, rule);
     x = resize_axis(b, x, static_cast<int>(i), taps);

@@ -41,7 +41,7 @@ ValueId folded_index(PrimitiveBuilder& b, ValueId x, int64_t extent, const GridR
 }
 
 struct Tap {
-  ValueId index;   // float: position along its axis
+  ValueId index;  // float: position along its axis
   ValueId weight;
 };
 
@@ -87,8 +87,8 @@ class GridSampler {
     const Shape grid_shape = b_.shape(grid);
     if (grid_shape.size() != extents.size() ||
         !(grid_shape.back() == Dim(static_cast<int64_t>(depth)))) {
-      throw ModelError(fmt::format("a grid of shape {} for {}", to_string(grid_shape),
-                                   to_string(n.shape(0))));
+      throw ModelError(
+          fmt::format("a grid of shape {} for {}", to_string(grid_shape), to_string(n.shape(0))));
     }
     // Channels last, so that a tap reads whole pixels.
     std::vector<int> perm(extents.size());
@@ -158,7 +158,8 @@ class GridSampler {
     };
     for (size_t axis = 0; axis < taps.size(); ++axis) {
       const Tap& tap = taps[axis][choice[axis]];
-      indices.push_back(b_.reshape(folded_index(b_, tap.index, spatial_[axis], rule_), index_shape));
+      indices.push_back(
+          b_.reshape(folded_index(b_, tap.index, spatial_[axis], rule_), index_shape));
       if (tap.weight.valid()) both(weight, tap.weight, false);
       if (rule_.padding == Padding::kZeros) {
         const ValueId last = b_.scalar(compute_, static_cast<double>(spatial_[axis] - 1));
@@ -170,7 +171,8 @@ class GridSampler {
         b_.gather_nd(pixels_, b_.concat(indices, static_cast<int>(index_shape.size()) - 1), 1);
     const int channel = static_cast<int>(points_.size());
     const Shape whole = b_.shape(pixel);
-    if (inside) pixel = b_.select(b_.spread(*inside, whole, {channel}), pixel, b_.scalar(compute_, 0));
+    if (inside)
+      pixel = b_.select(b_.spread(*inside, whole, {channel}), pixel, b_.scalar(compute_, 0));
     return weight ? b_.mul(pixel, b_.spread(*weight, whole, {channel})) : pixel;
   }
 

@@ -86,6 +86,8 @@ void lower_split_to_sequence(NodeContext& n) {
   const ValueId x = n.input(0);
   const int axis = normalise_axis(n.integer("axis", 0), b.rank(x));
   const int64_t extent = b.dim(x, axis).constant();
+  constexpr int64_t kMostParts = 65536;
+  if (extent > kMostParts) throw ModelError(fmt::format("a list of {} parts", extent));
   std::vector<int64_t> sizes;
   bool drop = false;
   if (!n.has_input(1)) {

@@ -24,9 +24,7 @@ void lower_shape(NodeContext& n) {
   n.output(0, vector_of({shape.begin() + start, shape.begin() + end}));
 }
 
-void lower_size(NodeContext& n) {
-  n.output(0, scalar_of(DType::kI64, element_count(n.shape(0))));
-}
+void lower_size(NodeContext& n) { n.output(0, scalar_of(DType::kI64, element_count(n.shape(0)))); }
 
 // The tensor of whichever value attribute is set.
 OnnxTensor constant_tensor(NodeContext& n) {
@@ -138,12 +136,9 @@ void lower_eye_like(NodeContext& n) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"Constant", 1, lower_constant},
-    {"ConstantOfShape", 9, lower_constant_of_shape},
-    {"EyeLike", 9, lower_eye_like},
-    {"Range", 11, lower_range},
-    {"Shape", 1, lower_shape},
-    {"Size", 1, lower_size},
+    {"Constant", 1, lower_constant}, {"ConstantOfShape", 9, lower_constant_of_shape},
+    {"EyeLike", 9, lower_eye_like},  {"Range", 11, lower_range},
+    {"Shape", 1, lower_shape},       {"Size", 1, lower_size},
 };
 
 }  // namespace

@@ -13,13 +13,16 @@
 namespace stitch {
 namespace {
 
+// Elements of a table that is computed at import.
+constexpr int64_t kLargestTable = int64_t{1} << 28;
+
 struct WindowTerms {  // a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n)
   double a0, a1, a2;
 };
 
 void lower_window(NodeContext& n, const WindowTerms& w) {
   const int64_t size = n.known_integer(0);
-  if (size < 0) throw ModelError(fmt::format("a window of {}", size));
+  if (size < 0 || size > kLargestTable) throw ModelError(fmt::format("a window of {}", size));
   const bool periodic = n.integer("periodic", 1) != 0;
   const auto period = static_cast<double>(periodic ? size : size - 1);
   Tensor tensor(n.dtype_attribute("output_datatype", DType::kF32), {size});
@@ -42,6 +45,9 @@ void lower_mel_weight_matrix(NodeContext& n) {
   const double low = n.known_number(3);
   const double high = n.known_number(4);
   if (mel_bins < 1 || dft_length < 1 || !(rate > 0)) throw ModelError("its sizes are not positive");
+  if (mel_bins > (1 << 14) || dft_length > (1 << 14)) {
+    throw ModelError(fmt::format("{} bins of a transform of {}", mel_bins, dft_length));
+  }
   const auto to_mel = [](double hz) { return 2595 * std::log10(1 + hz / 700); };
   const double first = to_mel(low);
   const double step = (to_mel(high) - first) / static_cast<double>(mel_bins + 2);
@@ -81,6 +87,10 @@ struct Transform {
 
 // [length * parts, bins * parts]: rows real then imaginary for each element, columns likewise.
 Tensor twiddles(const Transform& t, DType dtype) {
+  constexpr int64_t kLongest = int64_t{1} << 13;  // beyond, the matrix outgrows any cache
+  if (t.length > kLongest || t.bins > kLongest) {
+    throw ModelError(fmt::format("transforms of more than {} points are not supported", kLongest));
+  }
   const int64_t row_parts = t.complex_input ? 2 : 1;
   const int64_t column_parts = t.real_result ? 1 : 2;
   const int64_t columns = t.bins * column_parts;
@@ -94,8 +104,8 @@ Tensor twiddles(const Transform& t, DType dtype) {
     const double weight = scale * (mirrored ? 2 : 1);
     for (int64_t k = 0; k < t.bins; ++k) {
       const int64_t turn = (i * k) % period;  // exact: the angle stays below 2 pi
-      const double angle = sign * 2 * std::numbers::pi * static_cast<double>(turn) /
-                           static_cast<double>(period);
+      const double angle =
+          sign * 2 * std::numbers::pi * static_cast<double>(turn) / static_cast<double>(period);
       const double cos = weight * std::cos(angle);
       const double sin = weight * std::sin(angle);
       const int64_t at = i * row_parts * columns + k * column_parts;

@@ -42,9 +42,8 @@ AxisSlice axis_slice(const Dim& extent, const Dim& start, const Dim& end, int64_
   const Dim last = extent - Dim(1);
   const Dim from = clamped_bound(start, extent, Dim(0), last);
   const Dim to = clamped_bound(end, extent, Dim(-1), last);
-  const int64_t stride = step == std::numeric_limits<int64_t>::min()
-                             ? std::numeric_limits<int64_t>::max()
-                             : -step;
+  const int64_t stride =
+      step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -step;
   if (extent == Dim(0)) return {Dim(0), Dim(0), 1, false};
   // count = ceil((from - to) / stride), at least 0
   const Dim count = max(floordiv(from - to + Dim(stride - 1), Dim(stride)), Dim(0));
@@ -156,10 +155,9 @@ void lower_pad_by_attributes(NodeContext& n) {
 
 void lower_pad(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
-  const ValueId fill =
-      n.has_input(2) ? b.reshape(n.input(2), {}) : b.scalar(n.dtype(0), 0.0);
-  n.output(0, pad(n, n.known_dims(1),
-                  n.has_input(3) ? n.known_integers(3) : std::vector<int64_t>{}, fill));
+  const ValueId fill = n.has_input(2) ? b.reshape(n.input(2), {}) : b.scalar(n.dtype(0), 0.0);
+  n.output(0, pad(n, n.known_dims(1), n.has_input(3) ? n.known_integers(3) : std::vector<int64_t>{},
+                  fill));
 }
 
 constexpr OperatorRow kRows[] = {

@@ -38,8 +38,9 @@ using SoftmaxFunction = ValueId (*)(PrimitiveBuilder&, ValueId, const std::vecto
 
 void lower_over(NodeContext& n, SoftmaxFunction function, const std::vector<int>& axes) {
   PrimitiveBuilder& b = n.builder();
-  n.output(0, axes.empty() ? b.filled(n.dtype(0), function == softmax ? 1 : 0, n.shape(0))
-                           : widened(b, n.input(0), [&](ValueId x) { return function(b, x, axes); }));
+  n.output(0, axes.empty()
+                  ? b.filled(n.dtype(0), function == softmax ? 1 : 0, n.shape(0))
+                  : widened(b, n.input(0), [&](ValueId x) { return function(b, x, axes); }));
 }
 
 // Before opset 13 the operand counts as a matrix: rows are the axes before `axis`, and a row is
@@ -47,8 +48,8 @@ void lower_over(NodeContext& n, SoftmaxFunction function, const std::vector<int>
 std::vector<int> flattened_axes(NodeContext& n) {
   const size_t rank = n.rank(0);
   const int64_t given = n.integer("axis", 1);
-  const auto axis = given == static_cast<int64_t>(rank) ? static_cast<int>(rank)
-                                                        : normalise_axis(given, rank);
+  const auto axis =
+      given == static_cast<int64_t>(rank) ? static_cast<int>(rank) : normalise_axis(given, rank);
   std::vector<int> axes(rank - static_cast<size_t>(axis));
   std::iota(axes.begin(), axes.end(), axis);
   return axes;
@@ -69,8 +70,7 @@ ValueId hardmax(PrimitiveBuilder& b, ValueId x, int axis) {
   const ValueId index =
       b.node(Op::k_argreduce, {x}, ArgReduceAttributes{.kind = ReduceKind::kMax, .axis = axis});
   const ValueId position = b.iota(DType::kI64, b.shape(x), axis);
-  const ValueId is_max =
-      b.compare(CompareKind::kEq, position, b.spread(index, b.shape(x), {axis}));
+  const ValueId is_max = b.compare(CompareKind::kEq, position, b.spread(index, b.shape(x), {axis}));
   return b.cast(is_max, b.dtype(x));
 }
 
@@ -89,12 +89,9 @@ void lower_hardmax_flattened(NodeContext& n) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"Hardmax", 1, lower_hardmax_flattened},
-    {"Hardmax", 13, lower_hardmax},
-    {"LogSoftmax", 1, lower_flattened<log_softmax>},
-    {"LogSoftmax", 13, lower_axis<log_softmax>},
-    {"Softmax", 1, lower_flattened<softmax>},
-    {"Softmax", 13, lower_axis<softmax>},
+    {"Hardmax", 1, lower_hardmax_flattened},         {"Hardmax", 13, lower_hardmax},
+    {"LogSoftmax", 1, lower_flattened<log_softmax>}, {"LogSoftmax", 13, lower_axis<log_softmax>},
+    {"Softmax", 1, lower_flattened<softmax>},        {"Softmax", 13, lower_axis<softmax>},
 };
 
 }  // namespace

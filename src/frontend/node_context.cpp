@@ -29,7 +29,9 @@ std::string dependence(const std::vector<std::string>& inputs) {
   return "depends on data";
 }
 
-Shape shape_of(const std::vector<int64_t>& extents) { return Shape(extents.begin(), extents.end()); }
+Shape shape_of(const std::vector<int64_t>& extents) {
+  return Shape(extents.begin(), extents.end());
+}
 
 }  // namespace
 

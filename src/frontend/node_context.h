@@ -32,7 +32,7 @@ class NodeContext {
     int64_t since_version = 1;  // of the definition that applies
     int64_t opset = 1;
     PrimitiveBuilder& builder;
-    std::vector<ImportedValuePtr> inputs;  // null: absent
+    std::vector<ImportedValuePtr> inputs;       // null: absent
     std::span<const OnnxAttribute> attributes;  // references resolved
     SubgraphImporter* subgraphs = nullptr;
     std::vector<std::string>* notes = nullptr;
@@ -60,10 +60,10 @@ class NodeContext {
   const ElementTensor* elements(size_t i);
   // Known at import, or ModelError "input 1 must be known at compile time" with what to do.
   Tensor known(size_t i);
-  std::vector<Dim> known_dims(size_t i);         // any rank, flattened
+  std::vector<Dim> known_dims(size_t i);  // any rank, flattened
   std::vector<int64_t> known_integers(size_t i);
   std::vector<double> known_numbers(size_t i);
-  int64_t known_integer(size_t i);               // one element
+  int64_t known_integer(size_t i);  // one element
   double known_number(size_t i);
   Dim known_dim(size_t i);
 

@@ -135,9 +135,9 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
     if (type.dtype == stored.dtype()) descr = type.descr;
   }
   const char order = size_bytes(stored.dtype()) == 1 ? '|' : '<';
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                   order, descr, fmt::join(stored.extents(), ", "),
-                                   stored.extents().size() == 1 ? "," : "");
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", order, descr,
+                  fmt::join(stored.extents(), ", "), stored.extents().size() == 1 ? "," : "");
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');  // data starts at 64 bytes
   header += '\n';
   std::ofstream file(path, std::ios::binary);

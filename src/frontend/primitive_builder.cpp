@@ -321,7 +321,8 @@ std::vector<std::string> PrimitiveBuilder::inputs_behind(ValueId x) const {
   return names;
 }
 
-std::optional<Tensor> PrimitiveBuilder::known(ValueId x) {
+std::optional<Tensor> PrimitiveBuilder::known(ValueId x, int depth) {
+  constexpr int kDeepest = 1000;
   constexpr int64_t kLargest = int64_t{1} << 22;  // elements
   const auto found = known_.find(x);
   if (found != known_.end()) return found->second;
@@ -333,12 +334,12 @@ std::optional<Tensor> PrimitiveBuilder::known(ValueId x) {
   for (const int64_t extent : constant_extents(value.type.shape)) {
     count = extent == 0 ? 0 : count > kLargest ? count : count * extent;
   }
-  if (count > kLargest) return result;
+  if (count > kLargest || depth > kDeepest) return result;
   const NodeId producer = value.producer;
   const std::vector<ValueId> operand_ids = graph_.node(producer).operands;
   std::vector<Tensor> operands;
   for (const ValueId operand : operand_ids) {
-    auto tensor = known(operand);
+    auto tensor = known(operand, depth + 1);
     if (!tensor) return known_[x];
     operands.push_back(std::move(*tensor));
   }

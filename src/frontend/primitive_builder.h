@@ -73,8 +73,8 @@ class PrimitiveBuilder {
   ValueId reverse(ValueId x, std::vector<int> axes);
   ValueId pad(ValueId x, ValueId fill, PadAttributes amounts);
   ValueId concat(const std::vector<ValueId>& parts, int axis);  // of one part: that part
-  ValueId insert_axis(ValueId x, int axis);  // a new axis of extent 1
-  ValueId drop_axis(ValueId x, int axis);    // of extent 1
+  ValueId insert_axis(ValueId x, int axis);                     // a new axis of extent 1
+  ValueId drop_axis(ValueId x, int axis);                       // of extent 1
 
   // Indexed reads and writes.
   ValueId gather(ValueId x, ValueId indices, int axis);
@@ -98,14 +98,16 @@ class PrimitiveBuilder {
   NodeId node_of_many(Op op, std::vector<ValueId> operands, Attributes attributes);
 
   // The tensor that a value is known to be: a constant, or computed from constants (by the
-  // evaluator; values of more than 2^22 elements are not computed).
-  std::optional<Tensor> known(ValueId x);
+  // evaluator; not values of more than 2^22 elements, nor through more than 1000 nodes in a row).
+  std::optional<Tensor> known(ValueId x) { return known(x, 0); }
   // Names of the graph's inputs that a value is computed from, in the graph's order.
   std::vector<std::string> inputs_behind(ValueId x) const;
   // The data of this constant is not there: nothing computed from it is known.
   void mark_absent(ValueId constant) { known_[constant] = std::nullopt; }
 
  private:
+  std::optional<Tensor> known(ValueId x, int depth);
+
   Graph& graph_;
   SourceId source_;
   std::map<std::pair<DType, uint64_t>, ValueId> scalars_;

@@ -37,7 +37,8 @@ class Recurrence {
                                    to_string(n.shape(kR)), rule.gates, extents_.hidden));
     }
     if (extents_.steps > kMostSteps) {
-      throw ModelError(fmt::format("{} steps; at most {} are unrolled", extents_.steps, kMostSteps));
+      throw ModelError(
+          fmt::format("{} steps; at most {} are unrolled", extents_.steps, kMostSteps));
     }
     if (extents_.steps == 0) throw ModelError("it has no steps");
   }

@@ -13,8 +13,8 @@ class NodeContext;
 
 // Operands of one direction, in the type of the computation.
 struct RecurrentWeights {
-  ValueId input;      // [gates * hidden, inputs]
-  ValueId recurrent;  // [gates * hidden, hidden]
+  ValueId input;                                      // [gates * hidden, inputs]
+  ValueId recurrent;                                  // [gates * hidden, hidden]
   std::optional<ValueId> input_bias, recurrent_bias;  // [gates * hidden]
   size_t direction = 0;
 };
@@ -25,8 +25,8 @@ struct RecurrentState {
 };
 
 // One step of one direction: the projected input [batch, gates * hidden] and the state before it.
-using RecurrentStep =
-    std::function<RecurrentState(const RecurrentWeights&, ValueId projected, const RecurrentState&)>;
+using RecurrentStep = std::function<RecurrentState(const RecurrentWeights&, ValueId projected,
+                                                   const RecurrentState&)>;
 
 struct RecurrenceRule {
   int64_t gates = 1;

@@ -20,7 +20,7 @@ struct Parameters {
 using Function = ValueId (*)(PrimitiveBuilder&, ValueId, const Parameters&);
 
 struct Row {
-  std::string_view name;  // in lower case: exporters differ
+  std::string_view name;              // in lower case: exporters differ
   std::optional<double> alpha, beta;  // the defaults of parameters that it has
   Function function;
 };
@@ -73,8 +73,8 @@ const Row& row_of(const std::string& given) {
 std::vector<RecurrentActivation> recurrent_activations(const NodeContext& n,
                                                        std::vector<std::string> absent) {
   const size_t count = absent.size();
-  const std::vector<std::string> names = n.has_attribute("activations") ? n.texts("activations")
-                                                                         : std::move(absent);
+  const std::vector<std::string> names =
+      n.has_attribute("activations") ? n.texts("activations") : std::move(absent);
   if (names.size() != count) {
     throw ModelError(fmt::format("{} activations, expected {}", names.size(), count));
   }
@@ -88,9 +88,8 @@ std::vector<RecurrentActivation> recurrent_activations(const NodeContext& n,
     Parameters p{row.alpha.value_or(0), row.beta.value_or(0)};
     if (row.alpha && next_alpha < alphas.size()) p.alpha = alphas[next_alpha++];
     if (row.beta && next_beta < betas.size()) p.beta = betas[next_beta++];
-    result.emplace_back([function = row.function, p](PrimitiveBuilder& b, ValueId x) {
-      return function(b, x, p);
-    });
+    result.emplace_back(
+        [function = row.function, p](PrimitiveBuilder& b, ValueId x) { return function(b, x, p); });
   }
   return result;
 }

@@ -69,8 +69,8 @@ ResizeTaps resize_taps(const ResizedAxis& axis, const ResizeRule& rule) {
   }
   for (size_t i = 0; i < count; ++i) {
     const float x = source_coordinate(axis, rule.coordinates, static_cast<int64_t>(i));
-    taps.outside[i] = rule.coordinates == "tf_crop_and_resize" &&
-                      (x < 0 || x > static_cast<float>(axis.in - 1));
+    taps.outside[i] =
+        rule.coordinates == "tf_crop_and_resize" && (x < 0 || x > static_cast<float>(axis.in - 1));
     const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at, 0, axis.in - 1); };
     if (rule.mode == ResizeMode::kNearest) {
       taps.indices[0][i] = clamped(nearest_index(x, rule.nearest));

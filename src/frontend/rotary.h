@@ -8,7 +8,7 @@
 namespace stitch {
 
 struct RotaryTables {
-  ValueId cos, sin;                  // [positions, size/2] with ids, [batch, length, size/2] without
+  ValueId cos, sin;  // [positions, size/2] with ids, [batch, length, size/2] without
   std::optional<ValueId> positions;  // ids, [batch, length]
 };
 

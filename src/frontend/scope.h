@@ -19,9 +19,7 @@ class Scope {
     return outer_ ? outer_->find(name) : nullptr;
   }
   bool defines(const std::string& name) const { return values_.contains(name); }
-  void define(const std::string& name, ImportedValuePtr value) {
-    values_[name] = std::move(value);
-  }
+  void define(const std::string& name, ImportedValuePtr value) { values_[name] = std::move(value); }
   std::vector<std::string> names() const {
     std::vector<std::string> result = outer_ ? outer_->names() : std::vector<std::string>{};
     for (const auto& [name, value] : values_) result.push_back(name);

@@ -23,8 +23,8 @@ ImportedValuePtr imported(const OnnxNode& node, size_t output, ElementTensor ele
 }
 
 // Lowers the node in a graph of its own, on constants, and evaluates its outputs.
-std::vector<std::optional<Tensor>> evaluate_apart(const FoldingRequest& request,
-                                                  const std::vector<std::optional<Tensor>>& inputs) {
+std::vector<std::optional<Tensor>> evaluate_apart(
+    const FoldingRequest& request, const std::vector<std::optional<Tensor>>& inputs) {
   Graph graph;
   PrimitiveBuilder builder(graph);
   std::vector<ImportedValuePtr> values;
@@ -76,8 +76,8 @@ std::vector<ImportedValuePtr> fold_numbers(const FoldingRequest& request,
 // 0: the operator computes.
 size_t moved_inputs(std::string_view op_type, size_t input_count) {
   static const std::set<std::string_view> kMoveFirst = {
-      "Expand",  "Flatten", "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
-      "Slice",   "Split",   "Squeeze", "Tile",          "Transpose", "Unsqueeze"};
+      "Expand", "Flatten", "Gather",  "GatherElements", "GatherND",  "Identity", "Reshape",
+      "Slice",  "Split",   "Squeeze", "Tile",           "Transpose", "Unsqueeze"};
   if (kMoveFirst.contains(op_type)) return 1;
   return op_type == "Concat" ? input_count : 0;
 }

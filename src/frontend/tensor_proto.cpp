@@ -47,7 +47,8 @@ Extents checked_extents(const Dims& dims) {
 template <class Stored, class Field>
 void copy_field(const Field& field, Tensor& tensor, int64_t count, std::string_view field_name) {
   if (field.size() != count) {
-    throw ModelError(fmt::format("{} elements in {}, expected {}", field.size(), field_name, count));
+    throw ModelError(
+        fmt::format("{} elements in {}, expected {}", field.size(), field_name, count));
   }
   auto* to = reinterpret_cast<Stored*>(tensor.mutable_bytes().data());
   for (int64_t i = 0; i < count; ++i) {
@@ -139,10 +140,10 @@ Tensor from_raw_data(onnx::TensorProto& message, DType dtype, const Extents& ext
   if (found != expected) {
     throw ModelError(fmt::format("{} bytes of raw data, expected {}", found, expected));
   }
-  const auto storage = std::make_shared<StringStorage>(
-      std::unique_ptr<std::string>(message.release_raw_data()));
-  const std::span<const std::byte> bytes{
-      reinterpret_cast<const std::byte*>(storage->text->data()), storage->text->size()};
+  const auto storage =
+      std::make_shared<StringStorage>(std::unique_ptr<std::string>(message.release_raw_data()));
+  const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(storage->text->data()),
+                                         storage->text->size()};
   if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) {  // short strings sit inside the object
     Tensor tensor(dtype, extents.values);
     if (!bytes.empty()) std::memcpy(tensor.mutable_bytes().data(), bytes.data(), bytes.size());

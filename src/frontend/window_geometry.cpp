@@ -31,15 +31,18 @@ WindowGeometry window_geometry(const NodeContext& n, const std::vector<int64_t>&
   g.kernel = kernel;
   g.strides = spatial_attribute(n, "strides", count, 1);
   g.dilations = spatial_attribute(n, "dilations", count, 1);
-  constexpr int64_t kLargest = int64_t{1} << 31;
+  constexpr int64_t kLargest = int64_t{1} << 20;
   for (size_t i = 0; i < count; ++i) {
     if (g.strides[i] < 1 || g.dilations[i] < 1 || g.kernel[i] < 1 || g.strides[i] > kLargest ||
-        g.dilations[i] > kLargest) {
+        g.kernel[i] > kLargest || g.dilations[i] > kLargest) {
       throw ModelError(fmt::format("kernel {}, stride {}, dilation {} on spatial axis {}",
                                    g.kernel[i], g.strides[i], g.dilations[i], i));
     }
   }
   const std::vector<int64_t> pads = spatial_attribute(n, "pads", 2 * count, 0);
+  for (const int64_t pad : pads) {
+    if (pad > kLargest || pad < -kLargest) throw ModelError(fmt::format("a pad of {}", pad));
+  }
   const std::string auto_pad = n.text("auto_pad", "NOTSET");
   g.low.assign(count, 0);
   g.high.assign(count, 0);

@@ -34,6 +34,8 @@ std::string compare_output(const Tensor& actual, const Tensor& expected,
                            const OutputTolerance& tolerance);
 
 struct RunOptions {
+  // In float64 the roundings of 16-bit values are left out: a model that has such values gets their
+  // tolerance there.
   OutputTolerance tolerance;
   std::vector<EvaluationPrecision> precisions = {EvaluationPrecision::kNative};
   // Inputs to turn into constants, by name.

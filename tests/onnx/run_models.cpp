@@ -1,6 +1,6 @@
 // Development tool: runs model folders through importer and evaluator, one line each.
 //
-//   run_models [--f64] [--time] FOLDER...     FOLDER holds model.onnx and test_data_set_N
+//   run_models [--f64] [--bind INPUT] FOLDER...    FOLDER holds model.onnx and test_data_set_N
 #include <fmt/format.h>
 
 #include <chrono>
@@ -18,6 +18,10 @@ int main(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--f64") {
       options.precisions.push_back(stitch::EvaluationPrecision::kF64);
+      continue;
+    }
+    if (argument == "--bind" && i + 1 < argc) {
+      options.bound_inputs.emplace_back(argv[++i]);
       continue;
     }
     const std::filesystem::path folder(argument);
