@@ -20,8 +20,9 @@ size_t break_at(std::string_view text, size_t room) {
     const char c = text[i];
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if (c == ')' || c == ']' || c == '}') --depth;
+    const bool tight = i > 0 && text[i - 1] != ' ';  // of a template, not a comparison
+    if (c == '(' || c == '[' || c == '{' || (c == '<' && tight)) ++depth;
+    if (c == ')' || c == ']' || c == '}' || (c == '>' && tight && text[i - 1] != '-')) --depth;
     if (c != ' ' || i == 0) continue;
     const char before = text[i - 1];
     const std::string_view rest = text.substr(i + 1);

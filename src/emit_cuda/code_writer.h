@@ -9,6 +9,9 @@ class CodeWriter {
  public:
   static constexpr int kColumns = 100;
 
+  // `depth` blocks around the text are somebody else's.
+  explicit CodeWriter(int depth = 0) : depth_(depth) {}
+
   // Writes one line; a longer one than kColumns is continued behind a comma or an operator.
   void line(std::string_view text);
   // A comment of any length, wrapped.
@@ -36,7 +39,7 @@ class CodeWriter {
 
  private:
   std::string text_;
-  int depth_ = 0;
+  int depth_;
 };
 
 }  // namespace stitch

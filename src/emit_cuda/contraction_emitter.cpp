@@ -40,8 +40,8 @@ ContractionEmitter::ContractionEmitter(KernelContext& context, const Stage& stag
     }
   }
   if (!result_.valid()) {
-    throw InternalError(fmt::format("kernel {}: a contraction stage has no contraction",
-                                    context.kernel().name));
+    throw InternalError(
+        fmt::format("kernel {}: a contraction stage has no contraction", context.kernel().name));
   }
   node_ = context.graph().value(result_).producer;
   state_ = compute_type(context.graph().value(result_).dtype);
@@ -61,13 +61,13 @@ void ContractionEmitter::emit(CodeWriter& writer) {
   emit_loader(writer, m);
   emit_loader(writer, n);
   const std::string type = register_type(state_);
-  sum_ = context_.names().take("sum");
+  sum_ = "sum";
   writer.line(fmt::format("{} {}[kThreadM][kThreadN] = {{}};", type, sum_));
-  writer.line(fmt::format(
-      "stitch_contract<Tiling, StitchOperand<{}, {}>, StitchOperand<{}, {}>>({}, "
-      "stitch_smem<{}>({}), stitch_smem<{}>({}), {}, {}, {});",
-      m.vector, m.along_depth, n.vector, n.along_depth, sum_, type, mapping_.shared_m, type,
-      mapping_.shared_n, depth_constant_, m.loader, n.loader));
+  writer.line(
+      fmt::format("stitch_contract<Tiling, StitchOperand<{}, {}>, StitchOperand<{}, {}>>({}, "
+                  "stitch_smem<{}>({}), stitch_smem<{}>({}), {}, {}, {});",
+                  m.vector, m.along_depth, n.vector, n.along_depth, sum_, type, mapping_.shared_m,
+                  type, mapping_.shared_n, depth_constant_, m.loader, n.loader));
   for (const Group& group : stage_.groups) emit_epilogue(writer, group);
 }
 
@@ -91,8 +91,8 @@ void ContractionEmitter::declare(CodeWriter& writer) {
     writer.line(fmt::format("const int {} = {};", outer_, numbers_.y));
   }
   writer.line(fmt::format("const int first_row = {} / {} * kTileRows;", numbers_.x, column_tiles));
-  writer.line(fmt::format("const int first_column = {} % {} * kTileCols;", numbers_.x,
-                          column_tiles));
+  writer.line(
+      fmt::format("const int first_column = {} % {} * kTileCols;", numbers_.x, column_tiles));
 }
 
 ContractionEmitter::Operand ContractionEmitter::operand(int number, bool is_m) const {
@@ -229,10 +229,9 @@ void ContractionEmitter::emit_loader(CodeWriter& writer, const Operand& operand)
   const std::string width = lanes ? std::to_string(operand.vector) : "1";
   scopes.set_vector_name(width);
   scopes.write(builder.outermost());
-  const auto lambda = writer.block(
-      fmt::format("const auto {} = [&]({} (&to)[{}], int {}, int k)", operand.loader, type, width,
-                  "tile_" + operand.axis),
-      "};");
+  const auto lambda = writer.block(fmt::format("const auto {} = [&]({} (&to)[{}], int {}, int k)",
+                                               operand.loader, type, width, "tile_" + operand.axis),
+                                   "};");
   const std::string first = operand.axis == "row" ? "first_row" : "first_column";
   writer.line(fmt::format("const int {0} = {1} + tile_{0};", operand.axis, first));
   std::string guard;
@@ -275,8 +274,7 @@ void ContractionEmitter::emit_epilogue(CodeWriter& writer, const Group& group) {
     for (const ExprId e : root.index) {
       index.push_back(builder.substituted(e, binding, ElementBuilder::always()));
     }
-    const ExprId offset =
-        context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
+    const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
     add_store(builder, {context_.write(root.buffer), offset, step_scope, "kThreadN"}, element);
   }
   if (!some) return;
@@ -287,7 +285,8 @@ void ContractionEmitter::emit_epilogue(CodeWriter& writer, const Group& group) {
   writer.pragma("unroll");
   const auto rows = writer.block("for (int i = 0; i < kThreadM; ++i)");
   writer.line("const int row = first_row + threadIdx.x / Tiling::kColumns * kThreadM + i;");
-  if (rows_ % mapping_.tile_m != 0) writer.line(fmt::format("if (row >= {}) break;", rows_constant_));
+  if (rows_ % mapping_.tile_m != 0)
+    writer.line(fmt::format("if (row >= {}) break;", rows_constant_));
   scopes.write(row_scope);
   const bool ragged = columns_ % mapping_.tile_n != 0;
   if (whole) {

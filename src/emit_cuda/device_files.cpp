@@ -36,9 +36,12 @@ std::set<std::string, std::less<>> definitions(std::string_view text) {
     if (end == std::string_view::npos) end = text.size();
     std::string_view line = text.substr(start, end - start);
     start = end + 1;
-    if (line.starts_with("struct ")) line.remove_prefix(7);
-    else if (line.starts_with("struct alignas(8) ")) line.remove_prefix(18);
-    else if (!line.starts_with("STITCH_DEVICE")) continue;
+    if (line.starts_with("struct "))
+      line.remove_prefix(7);
+    else if (line.starts_with("struct alignas(8) "))
+      line.remove_prefix(18);
+    else if (!line.starts_with("STITCH_DEVICE"))
+      continue;
     const size_t open = line.find('(');
     const std::string_view head = line.substr(0, open);
     const auto found = library_names(head);

@@ -41,10 +41,9 @@ void ElementBuilder::reach(Element& element, ExprId expr) {
   for (const AtomId atom : context_.pool().atoms_of(expr)) {
     const auto found = graph_.coordinates.find(atom);
     if (found == graph_.coordinates.end()) {
-      throw InternalError(fmt::format("kernel {}: no loop binds atom {} \"{}\" of extent {}",
-                                      context_.kernel().name, atom.index,
-                                      context_.pool().atom(atom).name,
-                                      context_.pool().atom(atom).extent));
+      throw InternalError(fmt::format(
+          "kernel {}: no loop binds atom {} \"{}\" of extent {}", context_.kernel().name,
+          atom.index, context_.pool().atom(atom).name, context_.pool().atom(atom).extent));
     }
     const Coordinate& c = found->second;
     if (c.gathered.valid()) {
@@ -289,8 +288,7 @@ ElementId ElementBuilder::element_at(AccessValueId value, const std::vector<Expr
     if (!result.valid()) result = node_at(producer, value, binding, predicate);
   } else {
     const BufferId buffer = context_.buffer_of(value);
-    const ExprId offset =
-        context_.pool().weighted_sum(index, context_.buffer(buffer).strides);
+    const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(buffer).strides);
     result = load(context_.read(buffer), offset, access.value(value).dtype, value, predicate);
   }
   known_.emplace(std::move(key), result);
@@ -357,8 +355,8 @@ ElementId ElementBuilder::placed(AccessValueId value, const std::vector<ExprId>&
   for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {
     const Place* place = context_.place(value, kind);
     if (place == nullptr) continue;
-    const Memory memory = kind == PlaceKind::kShared ? context_.shared(value, *place)
-                                                     : context_.read(place->buffer);
+    const Memory memory =
+        kind == PlaceKind::kShared ? context_.shared(value, *place) : context_.read(place->buffer);
     return load(memory, place_offset(*place, value, atoms), context_.graph().value(value).dtype,
                 value, predicate);
   }
@@ -388,8 +386,7 @@ ElementId ElementBuilder::load(const Memory& memory, ExprId offset, DType dtype,
   return add(std::move(element));
 }
 
-ElementId ElementBuilder::read_at(const Read& read, const Binding& binding,
-                                  PredicateId predicate) {
+ElementId ElementBuilder::read_at(const Read& read, const Binding& binding, PredicateId predicate) {
   std::vector<ElementId> conditions, alternatives;
   PredicateId rest = predicate;
   for (const Piece& piece : read.pieces) {

@@ -78,6 +78,8 @@ class ElementBuilder {
                         PredicateId predicate);
   ElementId reduction(const AccessNode& node, AccessValueId value, const Binding& binding,
                       PredicateId predicate);
+  // A quotient by a divisor that an outer loop shares gets its reciprocal as a third operand.
+  void share_reciprocal(Element& quotient);
   // Binds the atoms to the variables of new loops.
   void add_loops(Element& reduction, const std::vector<AtomId>& atoms, Binding& binding);
   std::vector<Guard> scan_guards(const AccessNode& node, const Binding& outer,
@@ -100,7 +102,8 @@ class ElementBuilder {
   using Key = std::pair<AccessValueId, std::vector<uint32_t>>;
   std::map<Key, ElementId> known_;
   std::map<std::vector<int64_t>, ElementId> conditions_;
-  std::map<uint32_t, AtomId> gathered_atoms_;  // by element
+  std::map<uint32_t, AtomId> gathered_atoms_;   // by element
+  std::map<ElementId, ElementId> reciprocals_;  // by divisor
   std::set<AccessNodeId> uncontracted_;
 };
 

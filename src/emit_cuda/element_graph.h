@@ -28,8 +28,8 @@ using PredicateId = Id<struct PredicateTag>;  // 0: always
 struct Scope {
   ScopeId parent;
   int depth = 0;
-  PredicateId holds;     // what the enclosing `if` of the scope has already asked
-  ElementId reduction;   // the reduction whose loop this is; none for loops of the group
+  PredicateId holds;    // what the enclosing `if` of the scope has already asked
+  ElementId reduction;  // the reduction whose loop this is; none for loops of the group
 };
 
 enum class ElementKind : uint8_t {
@@ -57,20 +57,20 @@ struct Element {
   DType dtype = DType::kF32;
   AccessValueId value;  // for its name
   ScopeId scope;
-  bool lanes = false;           // depends on the lane of the vector
-  bool vector = false;          // kLoad: all lanes at once
-  std::string text;             // kLiteral, kRegister
-  ExprId expr;                  // kIndex; kLoad: the offset
-  Memory memory;                // kLoad
-  std::vector<Guard> guards;    // kCondition
-  Range range;                  // kGathered
-  Op op = Op::k_add;            // kOperation
-  Attributes attributes;        // kOperation
-  bool uncontracted = false;    // kOperation
+  bool lanes = false;         // depends on the lane of the vector
+  bool vector = false;        // kLoad: all lanes at once
+  std::string text;           // kLiteral, kRegister
+  ExprId expr;                // kIndex; kLoad: the offset
+  Memory memory;              // kLoad
+  std::vector<Guard> guards;  // kCondition
+  Range range;                // kGathered
+  Op op = Op::k_add;          // kOperation
+  Attributes attributes;      // kOperation
+  bool uncontracted = false;  // kOperation
   ReduceKind reduce = ReduceKind::kSum;
-  bool last = false;            // kArgReduction
-  bool product = false;         // kReduction: adds the product of two operands
-  ScopeId loop;                 // reductions
+  bool last = false;     // kArgReduction
+  bool product = false;  // kReduction: adds the product of two operands
+  ScopeId loop;          // reductions
   std::vector<std::pair<std::string, int64_t>> loops;  // reductions: variables and extents
   std::vector<ElementId> operands;
   std::vector<ElementId> conditions;  // kChoice
@@ -81,6 +81,7 @@ struct Element {
   // all lanes are needed at once.
   std::string target;
   bool whole = false;
+  std::string name;  // given by a root; declared where the element is
 };
 
 // What happens with elements: a store, a partial sum. `write` gets the texts of `inputs`; where
@@ -112,8 +113,9 @@ struct ElementGraph {
   std::vector<Sink> sinks;
   std::vector<Predicate> predicates;
   std::map<AtomId, Coordinate> coordinates;
-  AtomId lane;    // the atom of the vector's lanes; none: scalars only
-  int width = 1;  // of the vector
+  std::map<int64_t, std::string> factors;  // extents that print as constants
+  AtomId lane;                             // the atom of the vector's lanes; none: scalars only
+  int width = 1;                           // of the vector
 
   Element& at(ElementId id) { return elements[id.index]; }
   const Element& at(ElementId id) const { return elements[id.index]; }

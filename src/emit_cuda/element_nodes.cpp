@@ -83,8 +83,8 @@ ElementId ElementBuilder::node_at(AccessNodeId id, AccessValueId value, const Bi
     case AccessKind::kScatter:
       break;
   }
-  throw InternalError(fmt::format("kernel {}: {} has no per-thread form", context_.kernel().name,
-                                  name(node.op)));
+  throw InternalError(
+      fmt::format("kernel {}: {} has no per-thread form", context_.kernel().name, name(node.op)));
 }
 
 ElementId ElementBuilder::elementwise(const AccessNode& node, AccessValueId value,
@@ -104,7 +104,35 @@ ElementId ElementBuilder::elementwise(const AccessNode& node, AccessValueId valu
   }
   element.uncontracted =
       value.valid() && uncontracted_.contains(context_.graph().value(value).producer);
+  if (node.op == Op::k_div) share_reciprocal(element);
   return add(std::move(element));
+}
+
+// Worked example, softmax: probs = power / row_sum, one row_sum per row: the row computes 1 /
+// row_sum once, and an element costs a product instead of a division.
+void ElementBuilder::share_reciprocal(Element& quotient) {
+  if (compute_type(quotient.dtype) != DType::kF32 || quotient.uncontracted) return;
+  const ElementId divisor = quotient.operands[1];
+  const Element& x = graph_.at(quotient.operands[0]);
+  const Element& d = graph_.at(divisor);
+  if (d.kind == ElementKind::kLiteral) return;
+  const bool shared = (d.scope != x.scope && graph_.encloses(d.scope, x.scope)) ||
+                      (d.scope == x.scope && x.lanes && !d.lanes);
+  if (!shared) return;
+  const auto [it, is_new] = reciprocals_.emplace(divisor, ElementId());
+  if (is_new) {
+    Element one;
+    one.dtype = DType::kF32;
+    one.text = "1.0f";
+    Element reciprocal;
+    reciprocal.kind = ElementKind::kOperation;
+    reciprocal.dtype = DType::kF32;
+    reciprocal.op = Op::k_div;
+    reciprocal.name = context_.names().take("reciprocal");
+    reciprocal.operands = {add(std::move(one)), divisor};
+    it->second = add(std::move(reciprocal));
+  }
+  quotient.operands.push_back(it->second);
 }
 
 ElementId ElementBuilder::converted(ElementId id, DType dtype) {
@@ -136,9 +164,10 @@ void ElementBuilder::add_loops(Element& reduction, const std::vector<AtomId>& at
   IndexPool& pool = context_.pool();
   for (const AtomId atom : atoms) {
     const int64_t extent = pool.atom(atom).extent;
+    constexpr const char* kVariables[] = {"u", "v", "w"};
     std::string wish = identifier(pool.atom(atom).name);
-    if (wish.empty()) wish = "k";
-    const std::string variable = context_.names().take(wish == "k" ? "k_0" : wish);
+    if (wish.empty()) wish = kVariables[std::min<size_t>(reduction.loops.size(), 2)];
+    const std::string variable = context_.names().take(wish);
     binding[atom] = add_coordinate(extent, {variable, 1, reduction.loop, false, ElementId()});
     if (extent > 1) reduction.loops.emplace_back(variable, extent);
   }

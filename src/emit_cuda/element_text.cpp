@@ -13,11 +13,16 @@ namespace stitch {
 std::string ScopeWriter::name_of(ElementId id) {
   const Element& e = graph_.at(id);
   if (!e.target.empty()) return e.target;
+  if (!e.name.empty()) return e.name;
   std::string& name = names_[id.index];
   if (name.empty()) {
     KernelContext& context = builder_.context();
     std::string wish = e.value.valid() ? context.wish(e.value) : "value";
+    // A sum over a loop of one thread is not the sum of a row.
+    if (e.kind == ElementKind::kReduction && wish.starts_with("row_"))
+      wish = "window" + wish.substr(3);
     if (e.kind == ElementKind::kCondition) wish = "holds";
+    if (e.kind == ElementKind::kLoad) wish += e.vector ? "_part" : "_value";
     if (e.kind == ElementKind::kGathered) wish += "_index";
     name = context.names().take(wish);
   }
@@ -28,8 +33,7 @@ CudaText ScopeWriter::text(ElementId id) {
   const Element& e = graph_.at(id);
   if (!is_named(id)) return expression(id);
   std::string name = name_of(id);
-  const bool reduction =
-      e.kind == ElementKind::kReduction || e.kind == ElementKind::kArgReduction;
+  const bool reduction = e.kind == ElementKind::kReduction || e.kind == ElementKind::kArgReduction;
   const bool indexed =
       e.lanes && (e.vector || reduction || array_[id.index] != 0 || !e.target.empty());
   if (indexed) name += "[j]";
@@ -91,7 +95,9 @@ CudaText ScopeWriter::expression(ElementId id) {
 CudaText ScopeWriter::load_text(const Element& e) {
   const std::string at = e.memory.pointer + "[" + index_.text(e.expr).text + "]";
   CudaText value = {at, Precedence::kPrimary};
-  if (is_half(e.memory.dtype)) value.text = "stitch_float(" + at + ")";
+  if (is_half(e.memory.dtype)) {
+    value.text = "stitch_load_one(" + e.memory.pointer + displacement(index_.text(e.expr)) + ")";
+  }
   if (e.memory.dtype == DType::kBool) value = {at + " != 0", Precedence::kEquality};
   const std::string when = condition_text(graph_.at(e.predicate), active_);
   if (when.empty()) return value;

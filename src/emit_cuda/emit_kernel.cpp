@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "emit_cuda/code_writer.h"
 #include "emit_cuda/cuda_types.h"
@@ -43,6 +44,20 @@ Launch launch_of(const Kernel& kernel) {
   return launch;
 }
 
+// Whether the text holds the identifier as a whole word.
+bool mentions(const std::string& text, const std::string& word) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class KernelEmitter {
  public:
   KernelEmitter(const Plan& plan, const Kernel& kernel, AccessGraph& graph)
@@ -66,7 +81,7 @@ class KernelEmitter {
     }
     source.device_files = with_included(device_files_of(body));
     source.text += "\n";
-    for (const KernelContext::Constant& c : context_.constants()) {
+    for (const KernelContext::Constant& c : used_constants(body)) {
       source.text += fmt::format("constexpr int {} = {};\n", c.name, c.expression);
     }
     source.text += body;
@@ -84,6 +99,30 @@ class KernelEmitter {
   }
 
  private:
+  // Shapes first, then what follows from them; constants that nothing refers to are left out.
+  std::vector<KernelContext::Constant> used_constants(const std::string& body) const {
+    std::vector<KernelContext::Constant> constants = context_.constants();
+    const auto is_used = [&](const KernelContext::Constant& c) {
+      return mentions(body, c.name) ||
+             std::any_of(constants.begin(), constants.end(),
+                         [&](const auto& other) { return mentions(other.expression, c.name); });
+    };
+    for (size_t before = 0; before != constants.size();) {
+      before = constants.size();
+      for (size_t i = constants.size(); i-- > 0;) {
+        if (!is_used(constants[i])) {
+          constants.erase(constants.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+      }
+    }
+    std::stable_partition(constants.begin(), constants.end(), [](const auto& c) {
+      constexpr const char* kShapes[] = {"kRows", "kCols", "kElements", "kDepth", "kInnerRows"};
+      const std::string stem = c.name.substr(0, c.name.find_last_not_of("0123456789") + 1);
+      return std::find(std::begin(kShapes), std::end(kShapes), stem) != std::end(kShapes);
+    });
+    return constants;
+  }
+
   std::string bounds() const {
     const std::string block = "kBlock";
     return kernel_.min_blocks_per_sm > 1
@@ -94,20 +133,18 @@ class KernelEmitter {
   std::string single_part(const Launch& launch) {
     context_.constant("kBlock", kernel_.block);
     BlockNumbers numbers;
-    CodeWriter writer;
-    std::string body;
-    {
-      if (launch.flat) {
-        const StageMapping& m = kernel_.parts.front().stages.front().mapping;
-        numbers = {fmt::format("blockIdx.x % {}", m.grid_x), fmt::format("blockIdx.x / {}", m.grid_x)};
-        if (m.grid_y == 1) numbers = {"blockIdx.x", "0"};
-      }
-      PartEmitter part(context_, kernel_.parts.front(), numbers);
-      part.emit(writer);
-      body = writer.text();
+    if (launch.flat) {
+      const StageMapping& m = kernel_.parts.front().stages.front().mapping;
+      numbers = {fmt::format("blockIdx.x % {}", m.grid_x),
+                 fmt::format("blockIdx.x / {}", m.grid_x)};
+      if (m.grid_y == 1) numbers = {"blockIdx.x", "0"};
     }
-    return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) + body +
-           "}\n";
+    CodeWriter writer(1);
+    PartEmitter part(context_, kernel_.parts.front(), numbers);
+    part.emit(writer);
+    const std::string body = writer.text();
+    return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) +
+           body + "}\n";
   }
 
   // Parts are functions of their own; a block runs the one that its number belongs to.
@@ -116,13 +153,13 @@ class KernelEmitter {
     std::vector<std::string> bodies;
     int group = 1;
     for (const Part& part : kernel_.parts) {
-      CodeWriter writer;
+      CodeWriter writer(1);
       const int64_t grid_x = part.stages.front().mapping.grid_x;
       const BlockNumbers numbers = {fmt::format("block % {}", grid_x),
                                     fmt::format("block / {}", grid_x)};
-      PartEmitter emitter(context_, part, part.stages.front().mapping.grid_y == 1
-                                              ? BlockNumbers{"block", "0"}
-                                              : numbers);
+      PartEmitter emitter(
+          context_, part,
+          part.stages.front().mapping.grid_y == 1 ? BlockNumbers{"block", "0"} : numbers);
       emitter.set_first_group(group);
       emitter.emit(writer);
       group = emitter.next_group();
@@ -140,9 +177,9 @@ class KernelEmitter {
     int64_t first = 0;
     for (size_t p = 0; p < kernel_.parts.size(); ++p) {
       const bool last = p + 1 == kernel_.parts.size();
-      const std::string number =
-          first == 0 ? "static_cast<int>(blockIdx.x)"
-                     : fmt::format("static_cast<int>(blockIdx.x) - {}", first);
+      const std::string number = first == 0
+                                     ? "static_cast<int>(blockIdx.x)"
+                                     : fmt::format("static_cast<int>(blockIdx.x) - {}", first);
       const std::string call =
           fmt::format("{}_part{}({}{});", kernel_.name, p + 1, arguments, number);
       const int64_t end = first + kernel_.parts[p].blocks;
@@ -161,10 +198,9 @@ class KernelEmitter {
       if (context_.buffer(argument.buffer).kind == BufferKind::kScratch) return 2;
       return argument.written ? 1 : 0;
     };
-    std::stable_sort(arguments.begin(), arguments.end(),
-                     [&](const KernelArgument& a, const KernelArgument& b) {
-                       return rank(a) < rank(b);
-                     });
+    std::stable_sort(
+        arguments.begin(), arguments.end(),
+        [&](const KernelArgument& a, const KernelArgument& b) { return rank(a) < rank(b); });
     return arguments;
   }
 
@@ -191,9 +227,9 @@ class KernelEmitter {
       const bool scratch = buffer.kind == BufferKind::kScratch;
       const bool both = argument.read && argument.written;
       const bool restricted = !scratch && !both && !overlaps(argument);
-      parameters.push_back(fmt::format(
-          "{}{}*{} {}", argument.written || !restricted ? "" : "const ", memory_type(buffer.dtype),
-          restricted ? " __restrict__" : "", argument.name));
+      parameters.push_back(
+          fmt::format("{}{}*{} {}", argument.written || !restricted ? "" : "const ",
+                      memory_type(buffer.dtype), restricted ? " __restrict__" : "", argument.name));
     }
     if (kernel_.counters > 0) parameters.push_back("unsigned* counters");
     if (!kernel) parameters.push_back("int block");

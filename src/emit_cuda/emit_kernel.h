@@ -10,7 +10,7 @@ namespace stitch {
 
 // One parameter of a kernel, in order.
 struct KernelParameter {
-  BufferId buffer;        // none: the counters of tickets and barriers, 32-bit, zero at launch
+  BufferId buffer;  // none: the counters of tickets and barriers, 32-bit, zero at launch
   std::string name;
   bool written = false;
 };

@@ -25,6 +25,8 @@ int64_t product(const std::vector<int64_t>& extents) {
   return count;
 }
 
+constexpr int64_t kNamedExtent = 16;  // smaller ones occur by chance
+
 }  // namespace
 
 GroupEmitter::GroupEmitter(KernelContext& context, const StageFrame& frame, const Group& group,
@@ -60,8 +62,8 @@ void GroupEmitter::bind_inner_rows() {
   const std::vector<int64_t> extents = extents_of(context_.pool(), m.inner_rows);
   inner_rows_ = product(extents);
   teams_ = std::max(frame_.mapping().threads_per_row / std::max(m.threads, 1), 1);
-  const ExprId inner = builder_.add_coordinate(
-      inner_rows_, {"inner_row", 1, inner_scope_, false, ElementId()});
+  const ExprId inner =
+      builder_.add_coordinate(inner_rows_, {"inner_row", 1, inner_scope_, false, ElementId()});
   const std::vector<ExprId> parts = context_.pool().delinearise(inner, extents);
   for (size_t a = 0; a < parts.size(); ++a) binding_[m.inner_rows[a]] = parts[a];
 }
@@ -88,20 +90,32 @@ void GroupEmitter::bind_columns() {
     threads = context_.constant("kThreads", m.threads);
   }
   std::string span = threads;
-  if (m.vector > 1) span = threads == "1" ? steps_.vector_constant
-                                          : threads + " * " + steps_.vector_constant;
+  if (m.vector > 1)
+    span = threads == "1" ? steps_.vector_constant : threads + " * " + steps_.vector_constant;
   steps_.span_constant = steps_.span == 1 ? "1" : context_.constant("kSpan", steps_.span, span);
   if (steps_.count > 1 && m.unrolled) {
     steps_.steps_constant = context_.constant(
         "kSteps", steps_.count,
-        steps_.ragged ? fmt::format("({0} + {1} - 1) / {1}", steps_.columns_constant,
-                                    steps_.span_constant)
-                      : steps_.columns_constant + " / " + steps_.span_constant);
+        steps_.ragged
+            ? fmt::format("({0} + {1} - 1) / {1}", steps_.columns_constant, steps_.span_constant)
+            : steps_.columns_constant + " / " + steps_.span_constant);
   }
+  std::string thread = frame_.column_thread();
+  if (!m.inner_rows.empty() && teams_ > 1) thread = fmt::format("{} % {}", thread, m.threads);
+  if (m.threads == 1 && !m.inner_rows.empty()) thread = "0";
+  steps_.start = thread;
+  if (m.vector > 1 && thread != "0") steps_.start += " * " + steps_.vector_constant;
   steps_.column = frame_.column_name();
-  ExprId column = builder_.add_coordinate(steps_.columns / m.vector,
-                                          {steps_.column, m.vector, step_scope_, false,
-                                           ElementId()});
+  if (steps_.count == 1 && steps_.columns > m.vector && thread != "0") {
+    const StageFrame::Variable variable = frame_.column_variable(steps_.start);
+    steps_.column = variable.name;
+    steps_.declares = variable.is_new;
+  }
+  if (steps_.columns >= kNamedExtent) {
+    builder_.graph().factors[steps_.columns] = steps_.columns_constant;
+  }
+  ExprId column = builder_.add_coordinate(
+      steps_.columns / m.vector, {steps_.column, m.vector, step_scope_, false, ElementId()});
   if (m.vector > 1) {
     column = pool.add(pool.scale(column, m.vector), builder_.add_lane(m.vector, "j", step_scope_));
   }
@@ -121,8 +135,8 @@ void GroupEmitter::bind_guards() {
     if (!here.condition.valid()) continue;
     const Element& condition = builder_.graph().at(here.condition);
     if (condition.lanes) {
-      throw InternalError(fmt::format("kernel {}: a guard of the stage divides a vector",
-                                      context_.kernel().name));
+      throw InternalError(
+          fmt::format("kernel {}: a guard of the stage divides a vector", context_.kernel().name));
     }
     step_conditions_.push_back(here.condition);
     ++builder_.graph().at(here.condition).uses;
@@ -144,9 +158,8 @@ void GroupEmitter::add_roots() {
         add_place(root);
         break;
       case RootKind::kStore: {
-        const bool late = std::any_of(reduces_.begin(), reduces_.end(), [&](const Reduce& r) {
-          return r.root->value == root.value;
-        });
+        const bool late = std::any_of(reduces_.begin(), reduces_.end(),
+                                      [&](const Reduce& r) { return r.root->value == root.value; });
         if (late) {
           late_stores_.push_back(&root);
         } else {
@@ -199,8 +212,8 @@ void GroupEmitter::add_reduce(const Root& root) {
   reduce.start = identity_text(reduce.kind, reduce.state);
   if (reduce.arg) {
     reduce.type = "StitchArg<" + reduce.type + ">";
-    reduce.functor = fmt::format("StitchArgPick<{}, {}>()", reduce.kind == ReduceKind::kMax,
-                                 reduce.last);
+    reduce.functor =
+        fmt::format("StitchArgPick<{}, {}>()", reduce.kind == ReduceKind::kMax, reduce.last);
     reduce.start = fmt::format("{{{}, -1}}", integer_literal(operand, 0));
     inputs.push_back(builder_.index_element(
         builder_.substituted(node.expression, binding_, exists.predicate), DType::kI32));
@@ -216,7 +229,9 @@ void GroupEmitter::add_reduce(const Root& root) {
     masked_input = masked(masked_input, exists, reduce);
   }
 
-  reduce.name = context_.names().take(context_.wish(root.value));
+  std::string wish = context_.wish(root.value);
+  if (frame_.is_column() && wish.starts_with("row_")) wish = "column" + wish.substr(3);
+  reduce.name = context_.names().take(wish);
   const bool lanes = builder_.graph().lane.valid();
   const bool along_columns = lanes && group_.mapping.vector > 1;
   if (along_columns && !reduce.arg &&
@@ -233,8 +248,8 @@ void GroupEmitter::add_reduce(const Root& root) {
   const Reduce copy = reduce;
   sink.write = [copy, to](const std::vector<CudaText>& x) -> std::vector<std::string> {
     if (copy.arg) {
-      return {fmt::format("{0} = {1}({0}, {2}{{{3}, {4}}});", to, copy.functor, copy.type, x[0].text,
-                          x[1].text)};
+      return {fmt::format("{0} = {1}({0}, {2}{{{3}, {4}}});", to, copy.functor, copy.type,
+                          x[0].text, x[1].text)};
     }
     if (copy.product && is_float(copy.state)) {
       return {fmt::format("{0} = {1}({2}, {3}, {0});", to,
@@ -244,7 +259,8 @@ void GroupEmitter::add_reduce(const Root& root) {
       return {fmt::format("{0} = stitch_wrap_add({0}, stitch_wrap_multiply({1}, {2}));", to,
                           x[0].text, x[1].text)};
     }
-    if (copy.kind == ReduceKind::kSum && is_float(copy.state)) return {to + " += " + x[0].text + ";"};
+    if (copy.kind == ReduceKind::kSum && is_float(copy.state))
+      return {to + " += " + x[0].text + ";"};
     return {to + " = " + combine_text(copy.kind, copy.state, {to}, x[0]).text + ";"};
   };
   builder_.add_sink(std::move(sink));
@@ -276,25 +292,30 @@ void GroupEmitter::add_place(const Root& root) {
       here += "[i]";
     }
     const bool lanes = builder_.graph().lane.valid();
+    const bool plain = !in_flight() && !per_step && !lanes && array == nullptr;
     const Level level = array != nullptr ? Level::kStep : Level::kRow;
-    if (lanes) declared += "[" + std::string(row_width() > 1 ? frame_.width_constant()
-                                                             : steps_.vector_constant) + "]";
-    declarations_.push_back(fmt::format("{} {};", register_type(dtype), declared));
+    if (lanes)
+      declared += "[" +
+                  std::string(row_width() > 1 ? frame_.width_constant() : steps_.vector_constant) +
+                  "]";
+    if (!plain) declarations_.push_back(fmt::format("{} {};", register_type(dtype), declared));
     Element& element = builder_.graph().at(id);
     const ScopeId scope = array != nullptr ? step_scope_ : row_scope_;
     const bool movable = element.kind == ElementKind::kLoad ||
                          element.kind == ElementKind::kOperation ||
                          element.kind == ElementKind::kChoice;
-    if (movable && element.target.empty() && element.scope == scope && element.lanes == lanes) {
-      element.target = here;
+    if (movable && element.target.empty() && element.name.empty() && element.scope == scope &&
+        element.lanes == lanes) {
+      (plain ? element.name : element.target) = here;
       ++element.uses;
     } else {
       Sink sink;
       sink.scope = scope;
       sink.lanes = lanes;
       sink.inputs = {id};
-      sink.write = [here, lanes](const std::vector<CudaText>& x) -> std::vector<std::string> {
-        return {here + (lanes ? "[j] = " : " = ") + x[0].text + ";"};
+      const std::string type = plain ? "const " + register_type(dtype) + " " : "";
+      sink.write = [here, lanes, type](const std::vector<CudaText>& x) -> std::vector<std::string> {
+        return {type + here + (lanes ? "[j] = " : " = ") + x[0].text + ";"};
       };
       builder_.add_sink(std::move(sink));
     }
@@ -308,8 +329,8 @@ void GroupEmitter::add_place(const Root& root) {
   for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {
     const Place* const place = context_.place(value, kind);
     if (place == nullptr) continue;
-    const Memory to = kind == PlaceKind::kShared ? context_.shared(value, *place)
-                                                 : context_.write(place->buffer);
+    const Memory to =
+        kind == PlaceKind::kShared ? context_.shared(value, *place) : context_.write(place->buffer);
     add_store_sink(to, builder_.place_offset(*place, value, atoms), id);
     stored_.push_back(value);
   }
@@ -321,16 +342,15 @@ void GroupEmitter::add_store(const Root& root) {
   for (const ExprId e : root.index) {
     index.push_back(builder_.substituted(e, binding_, row_predicate_));
   }
-  const ExprId offset =
-      context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
+  const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
   add_store_sink(context_.write(root.buffer), offset, id);
 }
 
 void GroupEmitter::add_store_sink(const Memory& to, ExprId offset, ElementId id) {
-  stitch::add_store(builder_,
-                    {to, offset, step_scope_,
-                     row_width() > 1 ? frame_.width_constant() : steps_.vector_constant},
-                    id);
+  stitch::add_store(
+      builder_,
+      {to, offset, step_scope_, row_width() > 1 ? frame_.width_constant() : steps_.vector_constant},
+      id);
 }
 
 }  // namespace stitch

@@ -8,8 +8,8 @@
 namespace stitch {
 
 struct GroupPosition {
-  int number = 1;           // for the comment, counted over the kernel
-  std::string slot_shift;   // added to slot offsets in a loop over passes; usually empty
+  int number = 1;          // for the comment, counted over the kernel
+  std::string slot_shift;  // added to slot offsets in a loop over passes; usually empty
 };
 
 class GroupEmitter {
@@ -40,6 +40,8 @@ class GroupEmitter {
     bool ragged = false;
     std::string columns_constant, vector_constant, span_constant, steps_constant;
     std::string column;  // the variable
+    std::string start;   // its value in the first step
+    bool declares = false;
   };
 
   void set_up();
@@ -65,8 +67,8 @@ class GroupEmitter {
   std::string over_threads(const Reduce& reduce) const;
   void convert(CodeWriter& writer, Reduce& reduce);
   void store_results(CodeWriter& writer, ScopeWriter& scopes);
-  void store_result(CodeWriter& writer, ScopeWriter& scopes, const Reduce& reduce,
-                    const Memory& to, ExprId offset);
+  void store_result(CodeWriter& writer, ScopeWriter& scopes, const Reduce& reduce, const Memory& to,
+                    ExprId offset);
   void keep_results();
   std::string per_row(const std::string& name) const;
   bool in_flight() const { return frame_.rows_in_flight() > 1; }

@@ -23,8 +23,7 @@ void GroupEmitter::emit(CodeWriter& writer) {
   const std::string nodes = context_.describe(group_.nodes);
   writer.comment(fmt::format("group {}: {}", position_.number, nodes.empty() ? "copy" : nodes));
   ScopeWriter scopes(builder_, writer);
-  scopes.set_vector_name(frame_.row_width() > 1 ? frame_.width_constant()
-                                                : steps_.vector_constant);
+  scopes.set_vector_name(frame_.row_width() > 1 ? frame_.width_constant() : steps_.vector_constant);
   declare(writer);
   scopes.write(stage_scope_);
   write_rows(writer, scopes);
@@ -36,6 +35,9 @@ void GroupEmitter::emit(CodeWriter& writer) {
 }
 
 void GroupEmitter::declare(CodeWriter& writer) {
+  if (steps_.declares) {
+    writer.line(fmt::format("const int {} = {};", steps_.column, steps_.start));
+  }
   for (const std::string& line : declarations_) writer.line(line);
   if (!in_flight()) return;
   for (const Reduce& reduce : reduces_) {
@@ -70,8 +72,7 @@ void GroupEmitter::write_inner_rows(CodeWriter& writer, ScopeWriter& scopes) {
   const std::string thread = frame_.column_thread();
   const std::string team =
       teams_ == 1 ? "" : fmt::format("{} / {}", thread, group_.mapping.threads);
-  const auto block =
-      writer.block(fmt::format("for (int round = 0; round < {}; ++round)", rounds));
+  const auto block = writer.block(fmt::format("for (int round = 0; round < {}; ++round)", rounds));
   std::string row = teams_ == 1 ? "round" : fmt::format("round * {} + {}", teams_, team);
   if (surplus) {
     writer.line(fmt::format("const int inner_row = min({}, {} - 1);", row, rows));
@@ -125,37 +126,24 @@ void GroupEmitter::write_steps(CodeWriter& writer, ScopeWriter& scopes) {
     write_step_body(writer, scopes, false);
     return;
   }
-  // The column of this thread in the first step.
-  std::string thread = frame_.column_thread();
-  if (!m.inner_rows.empty() && teams_ > 1) thread = fmt::format("{} % {}", thread, m.threads);
-  if (m.threads == 1 && !m.inner_rows.empty()) thread = "0";
-  std::string start = thread;
-  if (m.vector > 1 && thread != "0") start = thread + " * " + steps_.vector_constant;
   if (!m.unrolled && steps_.count > 1) {
     writer.pragma(fmt::format("unroll {}", kUnrolledSteps));
-    const auto block = writer.block(
-        fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3})", steps_.column, start,
-                    steps_.columns_constant, steps_.span_constant));
+    const auto block =
+        writer.block(fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3})", steps_.column,
+                                 steps_.start, steps_.columns_constant, steps_.span_constant));
     write_step_body(writer, scopes, true);
     return;
   }
   if (steps_.count == 1) {
-    if (steps_.columns / m.vector == 1) {  // no variable: the only column is 0
-      write_step_body(writer, scopes, false);
-      return;
-    }
-    const auto block = writer.block("");
-    writer.line(fmt::format("const int {} = {};", steps_.column, start));
     write_step_body(writer, scopes, false);
     return;
   }
   writer.pragma("unroll");
-  const auto block = writer.block(fmt::format("for (int i = 0; i < {}; ++i)",
-                                              steps_.steps_constant));
-  const std::string step =
-      steps_.span == 1 ? std::string("i") : "i * " + steps_.span_constant;
+  const auto block =
+      writer.block(fmt::format("for (int i = 0; i < {}; ++i)", steps_.steps_constant));
+  const std::string step = steps_.span == 1 ? std::string("i") : "i * " + steps_.span_constant;
   writer.line(fmt::format("const int {} = {};", steps_.column,
-                          thread == "0" ? step : start + " + " + step));
+                          steps_.start == "0" ? step : steps_.start + " + " + step));
   write_step_body(writer, scopes, true);
 }
 
@@ -198,9 +186,8 @@ void GroupEmitter::start_reduces(CodeWriter& writer) {
 void GroupEmitter::fold_chains(CodeWriter& writer) {
   for (const Reduce& reduce : reduces_) {
     if (reduce.chains.empty()) continue;
-    writer.line(fmt::format("{}{} = stitch_fold({}, {});",
-                            in_flight() ? "" : reduce.type + " ", per_row(reduce.name),
-                            reduce.chains, reduce.functor));
+    writer.line(fmt::format("{}{} = stitch_fold({}, {});", in_flight() ? "" : reduce.type + " ",
+                            per_row(reduce.name), reduce.chains, reduce.functor));
   }
 }
 
@@ -220,13 +207,12 @@ std::string GroupEmitter::over_threads(const Reduce& reduce) const {
     slot = fmt::format("stitch_smem<{}>({}{})", reduce.type, reduce.root->slot_offset,
                        position_.slot_shift);
   }
-  std::string count = threads == frame_.mapping().threads_per_row
-                          ? frame_.threads_constant()
-                          : std::to_string(threads);
+  std::string count = threads == frame_.mapping().threads_per_row ? frame_.threads_constant()
+                                                                  : std::to_string(threads);
   if (frame_.lanes_along_rows()) {
-    const std::string arguments = fmt::format("<{}, {}>({}, {}, {});", count,
-                                              frame_.row_threads_constant(), reduce.name,
-                                              reduce.functor, slot);
+    const std::string arguments =
+        fmt::format("<{}, {}>({}, {}, {});", count, frame_.row_threads_constant(), reduce.name,
+                    reduce.functor, slot);
     return row_width() > 1 ? "stitch_column_reduce" + arguments
                            : reduce.name + " = stitch_column_reduce_one" + arguments;
   }
@@ -294,8 +280,9 @@ void GroupEmitter::store_results(CodeWriter& writer, ScopeWriter& scopes) {
       for (const ExprId e : late->index) {
         index.push_back(builder_.substituted(e, binding_, ElementBuilder::always()));
       }
-      stores.push_back({&reduce, context_.write(late->buffer),
-                        context_.pool().weighted_sum(index, context_.buffer(late->buffer).strides)});
+      stores.push_back(
+          {&reduce, context_.write(late->buffer),
+           context_.pool().weighted_sum(index, context_.buffer(late->buffer).strides)});
     }
   }
   if (stores.empty()) return;
@@ -346,8 +333,8 @@ void GroupEmitter::store_result(CodeWriter& writer, ScopeWriter& scopes, const R
       row_width() > 1 && to.aligned &&
       lane_access(context_.pool(), offset, graph.lane, graph.width) == LaneAccess::kContiguous;
   if (vector) {
-    const ExprId base = context_.pool().substitute(
-        offset, {{graph.lane, context_.pool().constant(0)}});
+    const ExprId base =
+        context_.pool().substitute(offset, {{graph.lane, context_.pool().constant(0)}});
     writer.line(fmt::format("stitch_store({}{}, {});", to.pointer,
                             ScopeWriter::displacement(scopes.offset_text(base)), reduce.name));
     return;

@@ -8,12 +8,18 @@
 namespace stitch {
 namespace {
 
-CudaText times(const CudaText& factor, int64_t coefficient) {
+CudaText times(const CudaText& factor, int64_t coefficient, const std::string& number) {
   if (coefficient == 1) return factor;
-  return infix(factor, "*", {std::to_string(coefficient)}, Precedence::kProduct);
+  return infix(factor, "*", {number}, Precedence::kProduct);
 }
 
 }  // namespace
+
+// The constant that stands for an extent, or its digits.
+std::string IndexText::number(int64_t value) const {
+  const auto found = factors_.find(value);
+  return found == factors_.end() ? std::to_string(value) : found->second;
+}
 
 CudaText IndexText::text(ExprId id) const {
   const Expr& e = pool_.expr(id);
@@ -26,16 +32,15 @@ CudaText IndexText::text(ExprId id) const {
   bool empty = true;
   const auto append = [&](bool negative, const CudaText& part) {
     if (empty) {
-      sum = negative ? CudaText{"-" + operand(part, Precedence::kProduct), Precedence::kUnary}
-                     : part;
+      sum =
+          negative ? CudaText{"-" + operand(part, Precedence::kProduct), Precedence::kUnary} : part;
       empty = false;
       return;
     }
     sum = infix(sum, negative ? "-" : "+", part, Precedence::kSum);
   };
   // A positive constant leads when everything else is subtracted from it.
-  const bool constant_first =
-      e.constant > 0 && !terms.empty() && terms.front().coefficient < 0;
+  const bool constant_first = e.constant > 0 && !terms.empty() && terms.front().coefficient < 0;
   if (constant_first) append(false, {std::to_string(e.constant)});
   for (const Term& t : terms) append(t.coefficient < 0, term(t));
   if (!constant_first && (e.constant != 0 || empty)) {
@@ -47,7 +52,7 @@ CudaText IndexText::text(ExprId id) const {
 CudaText IndexText::term(const Term& t) const {
   int64_t coefficient = std::abs(t.coefficient);
   const CudaText f = factor(t, &coefficient);
-  return times(f, coefficient);
+  return times(f, coefficient, number(coefficient));
 }
 
 // The factor, and what is left of the coefficient when the printed text is a multiple of it.
@@ -60,20 +65,20 @@ CudaText IndexText::factor(const Term& t, int64_t* coefficient) const {
       if (only.valid()) {
         int64_t unit = coordinates_.at(only).unit;
         const CudaText x = atom(only, &unit);
-        return infix(x, "/", {std::to_string(t.operand * coordinates_.at(only).unit / unit)},
+        return infix(x, "/", {number(t.operand * coordinates_.at(only).unit / unit)},
                      Precedence::kProduct);
       }
-      return infix(text(t.inner), "/", {std::to_string(t.operand)}, Precedence::kProduct);
+      return infix(text(t.inner), "/", {number(t.operand)}, Precedence::kProduct);
     }
     case FactorKind::kMod: {
       const AtomId only = pool_.as_atom(t.inner);
       const int64_t unit = only.valid() ? coordinates_.at(only).unit : 1;
       if (unit > 1 && *coefficient % unit == 0) {
         *coefficient /= unit;
-        return infix({coordinates_.at(only).text}, "%", {std::to_string(t.operand * unit)},
+        return infix({coordinates_.at(only).text}, "%", {number(t.operand * unit)},
                      Precedence::kProduct);
       }
-      return infix(text(t.inner), "%", {std::to_string(t.operand)}, Precedence::kProduct);
+      return infix(text(t.inner), "%", {number(t.operand)}, Precedence::kProduct);
     }
     case FactorKind::kMin:
     case FactorKind::kMax:

@@ -86,6 +86,41 @@ KernelContext::KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph
       }
     }
   }
+  find_width();
+}
+
+// Whether offsets into the value's buffer need 64 bits.
+bool KernelContext::is_wide(BufferId id) const {
+  constexpr int64_t kWideElements = int64_t{1} << 31;
+  int64_t last = 1;
+  const Buffer& b = buffer(id);
+  for (size_t d = 0; d < b.extents.size(); ++d) last += (b.extents[d] - 1) * b.strides[d];
+  return last >= kWideElements;
+}
+
+void KernelContext::find_width() {
+  const auto look = [&](AccessValueId value) {
+    const auto found = buffers_.find(value);
+    if (found != buffers_.end() && is_wide(found->second)) wide_ = true;
+  };
+  for (const AccessValueId value : computed_) {
+    look(value);
+    const AccessNodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) continue;
+    for (const Read& read : graph_.node(producer).operands) {
+      for (const Piece& piece : read.pieces) look(piece.source);
+    }
+  }
+  for (const Part& part : kernel_.parts) {
+    for (const Stage& stage : part.stages) {
+      for (const Group& group : stage.groups) {
+        for (const Root& root : group.roots) {
+          look(root.value);
+          if (root.kind == RootKind::kStore && is_wide(root.buffer)) wide_ = true;
+        }
+      }
+    }
+  }
 }
 
 BufferId KernelContext::buffer_of(AccessValueId value) const {
@@ -101,10 +136,6 @@ Memory KernelContext::write(BufferId buffer) { return argument(buffer, true); }
 Memory KernelContext::argument(BufferId id, bool written) {
   const Buffer& b = buffer(id);
   constexpr int64_t kVectorBytes = 16;
-  constexpr int64_t kWideElements = int64_t{1} << 31;
-  int64_t elements = 1;
-  for (const int64_t extent : b.extents) elements *= extent;
-  if (elements >= kWideElements) wide_ = true;
   const Memory known = {"", b.dtype, b.offset % kVectorBytes == 0};
   for (KernelArgument& argument : arguments_) {
     if (argument.buffer != id) continue;
@@ -183,7 +214,8 @@ std::string KernelContext::describe(const std::vector<AccessNodeId>& nodes) cons
   for (const auto& [where, ops] : parts) {
     if (!text.empty()) text += ", ";
     text += where.empty() ? "" : where + " ";
-    for (size_t i = 0; i < ops.size(); ++i) text += (i > 0 ? ", " : where.empty() ? "" : "(") + ops[i];
+    for (size_t i = 0; i < ops.size(); ++i)
+      text += (i > 0 ? ", " : where.empty() ? "" : "(") + ops[i];
     if (!where.empty()) text += ")";
   }
   return text;

@@ -1,5 +1,5 @@
-// What is known while one kernel is emitted: its plan, its arguments as they are met, its names, and
-// the values that earlier roots keep.
+// What is known while one kernel is emitted: its plan, its arguments as they are met, its names,
+// and the values that earlier roots keep.
 #pragma once
 #include <map>
 #include <set>
@@ -77,6 +77,8 @@ class KernelContext {
 
  private:
   Memory argument(BufferId buffer, bool written);
+  bool is_wide(BufferId buffer) const;
+  void find_width();
 
   const Plan& plan_;
   const Kernel& kernel_;

@@ -73,11 +73,10 @@ std::string mapping_text(KernelContext& context, const Stage& stage) {
       return fmt::format("LoopMapping {}: {} per block{}{}{}", count(rows, "element"),
                          count(m.row_threads, "thread"), vectors, passes, blocks);
     case MappingKind::kColumn:
-      return fmt::format("ColumnMapping {} x {}: {} per column, {} per block{}{}{}",
-                         count(columns, "row"), count(rows, "column"),
-                         count(m.threads_per_row, "thread"),
-                         count(m.row_threads * m.rows_per_thread, "column"), vectors, passes,
-                         blocks);
+      return fmt::format(
+          "ColumnMapping {} x {}: {} per column, {} per block{}{}{}", count(columns, "row"),
+          count(rows, "column"), count(m.threads_per_row, "thread"),
+          count(m.row_threads * m.rows_per_thread, "column"), vectors, passes, blocks);
     case MappingKind::kTile:
     case MappingKind::kRow: {
       const std::string in_flight =
@@ -198,8 +197,8 @@ std::string kernel_header(KernelContext& context) {
   std::string title = kernel.name;
   if (kernel.cooperative) {
     const size_t width = 60;
-    title += std::string(title.size() < width ? width - title.size() : 2, ' ') +
-             "cooperative launch";
+    title +=
+        std::string(title.size() < width ? width - title.size() : 2, ' ') + "cooperative launch";
   }
   entry(out, "kernel", title);
   std::vector<std::string> nodes;
@@ -209,7 +208,8 @@ std::string kernel_header(KernelContext& context) {
   for (size_t p = 0; p < kernel.parts.size(); ++p) {
     const Part& part = kernel.parts[p];
     if (kernel.parts.size() > 1) {
-      entry(out, fmt::format("part {}", p + 1), fmt::format("{} of its own", count(part.blocks, "block")));
+      entry(out, fmt::format("part {}", p + 1),
+            fmt::format("{} of its own", count(part.blocks, "block")));
     }
     for (size_t s = 0; s < part.stages.size(); ++s) {
       const Stage& stage = part.stages[s];
@@ -241,13 +241,14 @@ std::string kernel_header(KernelContext& context) {
   entry(out, "bytes", moved);
   const Estimate& e = kernel.estimate;
   if (e.total_us > 0) {
-    const double most = std::max({e.memory_us, e.instruction_us, e.launch_us + e.floor_us, e.barrier_us});
+    const double most =
+        std::max({e.memory_us, e.instruction_us, e.launch_us + e.floor_us, e.barrier_us});
     const std::string by = most == e.memory_us        ? "memory"
                            : most == e.instruction_us ? "instructions"
                            : most == e.barrier_us     ? "barriers"
                                                       : "launch and latency";
-    entry(out, "limit", fmt::format("{}, {:.1f} us on {} (uncalibrated)", by, e.total_us,
-                                    context.plan().device));
+    entry(out, "limit",
+          fmt::format("{}, {:.1f} us on {} (uncalibrated)", by, e.total_us, context.plan().device));
   }
   return out;
 }

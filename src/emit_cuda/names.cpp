@@ -21,8 +21,8 @@ constexpr const char* kReserved[] = {
     "time", "remainder", "select", "wait", "link", "read", "write", "pipe", "access", "linux",
     "unix",
     // what kernels call their own things
-    "i", "j", "k", "r", "c", "m", "n", "lane", "team", "tile", "pass", "row", "column", "live",
-    "inside", "block", "counters", "step", "first", "partial"};
+    "e", "i", "j", "k", "r", "lane", "sum", "team", "tile", "pass", "row", "column", "live",
+    "inside", "block", "counters", "step", "first"};
 
 }  // namespace
 

@@ -30,8 +30,7 @@ ScopeWriter::ScopeWriter(ElementBuilder& builder, CodeWriter& writer)
     : builder_(builder),
       graph_(builder.graph()),
       writer_(writer),
-      index_(builder.context().pool(), graph_.coordinates,
-             [this](ElementId id) { return text(id).text; }) {
+      index_(builder.context().pool(), graph_, [this](ElementId id) { return text(id).text; }) {
   named_.assign(graph_.elements.size(), 0);
   array_.assign(graph_.elements.size(), 0);
   phases_.assign(graph_.elements.size(), kUnknown);
@@ -88,7 +87,7 @@ void ScopeWriter::decide_names() {
         named_[i] = e.uses > 1 || sizes[i] > kLongestInline;
         break;
     }
-    if (e.whole || !e.target.empty()) named_[i] = 1;
+    if (e.whole || !e.target.empty() || !e.name.empty()) named_[i] = 1;
   }
   // A value of an outer loop, or of all lanes alike, is computed where it belongs.
   const auto hoist = [&](ElementId id, ScopeId scope, bool lanes) {
@@ -274,8 +273,7 @@ std::vector<std::string> ScopeWriter::declaration(ElementId id) {
     return {fmt::format("{}{} = {};", e.target, e.lanes ? "[j]" : "", value)};
   }
   if (e.lanes && array_[id.index] != 0) return {fmt::format("{}[j] = {};", name_of(id), value)};
-  const std::string type =
-      e.kind == ElementKind::kGathered ? "int" : register_type(e.dtype);
+  const std::string type = e.kind == ElementKind::kGathered ? "int" : register_type(e.dtype);
   return {fmt::format("const {} {} = {};", type, name_of(id), value)};
 }
 
@@ -325,8 +323,7 @@ std::string ScopeWriter::accumulate_text(ElementId id) {
   const CudaText x = text(e.operands[0]);
   if (e.kind == ElementKind::kArgReduction) {
     const bool largest = e.reduce == ReduceKind::kMax;
-    const std::string type =
-        "StitchArg<" + register_type(graph_.at(e.operands[0]).dtype) + ">";
+    const std::string type = "StitchArg<" + register_type(graph_.at(e.operands[0]).dtype) + ">";
     return fmt::format("{0} = StitchArgPick<{1}, {2}>()({0}, {3}{{{4}, {5}}});", to, largest,
                        e.last, type, x.text, text(e.operands[1]).text);
   }

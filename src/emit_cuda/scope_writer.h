@@ -73,10 +73,10 @@ class ScopeWriter {
   IndexText index_;
   std::string vector_ = "kVector";
   std::vector<char> named_;
-  std::vector<char> array_;     // lanes that are needed outside of their own phase
-  std::vector<int> phases_;     // of named elements; -2: not yet known
+  std::vector<char> array_;  // lanes that are needed outside of their own phase
+  std::vector<int> phases_;  // of named elements; -2: not yet known
   std::vector<std::string> names_;
-  std::vector<std::vector<size_t>> by_scope_;        // elements
+  std::vector<std::vector<size_t>> by_scope_;  // elements
   std::vector<std::vector<size_t>> sinks_by_scope_;
   std::map<std::pair<uint32_t, uint32_t>, int> ready_;
   Predicate active_;  // what the text being built is guarded by

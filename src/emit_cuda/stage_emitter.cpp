@@ -21,9 +21,8 @@ bool same_mapping(const StageMapping& a, const StageMapping& b) {
 
 bool has_barrier(const Stage& stage) {
   return std::any_of(stage.groups.begin(), stage.groups.end(), [](const Group& group) {
-    return group.block_barrier || std::any_of(group.roots.begin(), group.roots.end(), [](const Root& r) {
-             return r.slot_offset >= 0;
-           });
+    return group.block_barrier || std::any_of(group.roots.begin(), group.roots.end(),
+                                              [](const Root& r) { return r.slot_offset >= 0; });
   });
 }
 
@@ -103,8 +102,8 @@ void PartEmitter::emit_rows(CodeWriter& writer, const StageFrame& frame, bool ma
 std::string PartEmitter::counter(const Stage& before, const Stage& stage) const {
   constexpr int kStride = 8;  // unsigned: each counter in a sector of its own
   if (stage.counter < 0) {
-    throw InternalError(fmt::format("kernel {}: a stage that waits has no counter",
-                                    context_.kernel().name));
+    throw InternalError(
+        fmt::format("kernel {}: a stage that waits has no counter", context_.kernel().name));
   }
   std::string first = stage.counter == 0 ? "" : std::to_string(stage.counter);
   if (stage.before == Separation::kGridBarrier || stage.whole_grid) {
@@ -112,7 +111,8 @@ std::string PartEmitter::counter(const Stage& before, const Stage& stage) const 
   }
   const StageMapping& m = before.mapping;
   IndexPool& pool = context_.pool();
-  std::map<AtomId, Coordinate> coordinates;
+  ElementGraph names;
+  std::map<AtomId, Coordinate>& coordinates = names.coordinates;
   std::vector<int64_t> extents;
   for (const AtomId atom : m.block_axes) extents.push_back(pool.atom(atom).extent);
   const AtomId y = pool.add_atom(m.grid_y), x = pool.add_atom(m.grid_x);
@@ -131,7 +131,7 @@ std::string PartEmitter::counter(const Stage& before, const Stage& stage) const 
   ExprId index = left.empty() ? pool.constant(0) : pool.linearise(left, left_extents);
   index = pool.add(pool.scale(index, m.grid_x), pool.of(x));
   index = pool.scale(pool.add(index, stage.counter), kStride);
-  const IndexText text(pool, coordinates, [](ElementId) { return std::string(); });
+  const IndexText text(pool, names, [](ElementId) { return std::string(); });
   const CudaText offset = text.text(index);
   if (offset.text == "0") return "counters";
   return "counters + " + operand(offset, Precedence::kPrimary);
@@ -145,16 +145,16 @@ void PartEmitter::emit_separation(CodeWriter& writer, const Stage& before, const
   writer.blank();
   switch (stage.before) {
     case Separation::kNone:
-      throw InternalError(fmt::format("kernel {}: nothing separates two stages",
-                                      context_.kernel().name));
+      throw InternalError(
+          fmt::format("kernel {}: nothing separates two stages", context_.kernel().name));
     case Separation::kTicket: {
       if (stage.flag_offset < 0) {
         throw InternalError(fmt::format("kernel {}: a ticket has no flag", context_.kernel().name));
       }
       writer.comment("No other block waits for the result, so the last one finishes it.");
-      writer.line(fmt::format(
-          "if (!stitch_arrives_last({}, {}u, stitch_smem<unsigned>({}))) return;",
-          counter(before, stage), splits, stage.flag_offset));
+      writer.line(
+          fmt::format("if (!stitch_arrives_last({}, {}u, stitch_smem<unsigned>({}))) return;",
+                      counter(before, stage), splits, stage.flag_offset));
       advance_after_ticket(writer, before, stage);
       break;
     }
@@ -163,8 +163,8 @@ void PartEmitter::emit_separation(CodeWriter& writer, const Stage& before, const
       writer.line(fmt::format("stitch_grid_barrier({}, {}u);", counter(before, stage), splits));
       break;
     case Separation::kGridBarrier:
-      writer.line(fmt::format("stitch_grid_barrier({}, {}u);", counter(before, stage),
-                              part_.blocks));
+      writer.line(
+          fmt::format("stitch_grid_barrier({}, {}u);", counter(before, stage), part_.blocks));
       break;
   }
 }
@@ -181,7 +181,8 @@ void PartEmitter::advance_after_ticket(CodeWriter& writer, const Stage& before,
     return;
   }
   IndexPool& pool = context_.pool();
-  std::map<AtomId, Coordinate> coordinates;
+  ElementGraph names;
+  std::map<AtomId, Coordinate>& coordinates = names.coordinates;
   std::vector<int64_t> extents;
   for (const AtomId atom : before.mapping.block_axes) extents.push_back(pool.atom(atom).extent);
   const AtomId y = pool.add_atom(before.mapping.grid_y);
@@ -199,10 +200,10 @@ void PartEmitter::advance_after_ticket(CodeWriter& writer, const Stage& before,
     left.push_back(parts[static_cast<size_t>(found - axes.begin())]);
     left_extents.push_back(pool.atom(atom).extent);
   }
-  const IndexText text(pool, coordinates, [](ElementId) { return std::string(); });
+  const IndexText text(pool, names, [](ElementId) { return std::string(); });
   const std::string name = context_.names().take("owner");
-  writer.line(fmt::format("const int {} = {};", name,
-                          text.text(pool.linearise(left, left_extents)).text));
+  writer.line(
+      fmt::format("const int {} = {};", name, text.text(pool.linearise(left, left_extents)).text));
   numbers_.y = name;
 }
 

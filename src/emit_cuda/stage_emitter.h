@@ -1,4 +1,5 @@
-// Emits the stages of a part one after another: their mappings, the groups, and what separates them.
+// Emits the stages of a part one after another: their mappings, the groups, and what separates
+// them.
 #pragma once
 #include "emit_cuda/code_writer.h"
 #include "emit_cuda/kernel_context.h"

@@ -39,8 +39,8 @@ StageFrame::StageFrame(KernelContext& context, const Stage& stage, BlockNumbers 
   const bool loop = m.kind == MappingKind::kLoop && m.threads_per_row == 1;
   rows_constant_ = context.constant(loop ? "kElements" : is_column() ? "kCols" : "kRows", rows_);
   if (m.threads_per_row > 1) {
-    threads_constant_ = context.constant(
-        is_column() ? "kThreadsPerColumn" : "kThreadsPerRow", m.threads_per_row);
+    threads_constant_ =
+        context.constant(is_column() ? "kThreadsPerColumn" : "kThreadsPerRow", m.threads_per_row);
   } else {
     threads_constant_ = "1";
   }
@@ -48,19 +48,21 @@ StageFrame::StageFrame(KernelContext& context, const Stage& stage, BlockNumbers 
   const std::string block =
       context.constant("kBlock", static_cast<int64_t>(m.threads_per_row) * m.row_threads);
   const bool whole_block = m.threads_per_row == 1;
-  row_threads_constant_ =
-      whole_block ? block
-                  : context.constant(is_column() ? "kColumnThreads" : "kRowThreads", m.row_threads,
-                                     block + " / " + threads_constant_);
+  row_threads_constant_ = whole_block
+                              ? block
+                              : context.constant(is_column() ? "kColumnThreads" : "kRowThreads",
+                                                 m.row_threads, block + " / " + threads_constant_);
   in_flight_constant_ =
       rows_in_flight() > 1 ? context.constant("kRowsPerThread", rows_in_flight()) : "1";
   std::string per_block = row_threads_constant_;
   if (m.rows_per_thread > 1) {
     per_block += " * " + (lanes_along_rows() ? width_constant_ : in_flight_constant_);
   }
-  const std::string wish = loop ? "kElementsPerBlock" : is_column() ? "kColsPerBlock" : "kRowsPerBlock";
-  rows_per_block_constant_ = context.constant(
-      wish, static_cast<int64_t>(m.row_threads) * m.rows_per_thread, per_block);
+  const std::string wish = loop          ? "kElementsPerBlock"
+                           : is_column() ? "kColsPerBlock"
+                                         : "kRowsPerBlock";
+  rows_per_block_constant_ =
+      context.constant(wish, static_cast<int64_t>(m.row_threads) * m.rows_per_thread, per_block);
   grid_constant_ = context.constant("kGrid", m.grid_x);
   if (m.passes > 1) passes_constant_ = context.constant("kPasses", m.passes);
 }
@@ -102,6 +104,15 @@ void StageFrame::declare(CodeWriter& writer) {
   }
 }
 
+StageFrame::Variable StageFrame::column_variable(const std::string& position) const {
+  const auto found = columns_.find(position);
+  if (found != columns_.end()) return {found->second, false};
+  const std::string name =
+      columns_.empty() ? column_name() : column_name() + std::to_string(columns_.size() + 1);
+  columns_.emplace(position, name);
+  return {name, true};
+}
+
 std::string StageFrame::pass_loop() const {
   if (mapping().passes == 1) return "";
   return fmt::format("for (int pass = 0; pass < {0}; ++pass)", passes_constant_);
@@ -116,16 +127,18 @@ void StageFrame::declare_row(CodeWriter& writer) const {
   const bool one_block = m.grid_x == 1 && m.passes == 1;
   std::string position;
   if (lanes_along_rows()) {
-    const std::string thread = m.threads_per_row > 1
-                                   ? "threadIdx.x % " + row_threads_constant_
-                                   : std::string("threadIdx.x");
-    position = one_block ? thread
-                         : fmt::format("{} * {} + {}", tile, row_threads_constant_, thread);
+    const std::string thread = m.threads_per_row > 1 ? "threadIdx.x % " + row_threads_constant_
+                                                     : std::string("threadIdx.x");
+    position =
+        one_block ? thread : fmt::format("{} * {} + {}", tile, row_threads_constant_, thread);
     if (row_width() > 1) {
       position = fmt::format("({}) * {}", position, width_constant_);
     }
   } else {
-    position = one_block ? "" : fmt::format("{} * {}", tile, rows_per_block_constant_);
+    const bool one_row = m.row_threads == 1 && m.rows_per_thread == 1;
+    position = one_block ? ""
+               : one_row ? tile
+                         : fmt::format("{} * {}", tile, rows_per_block_constant_);
     if (rows_in_flight() > 1) {
       position += fmt::format("{}r * {}", position.empty() ? "" : " + ", row_threads_constant_);
     }
@@ -136,10 +149,9 @@ void StageFrame::declare_row(CodeWriter& writer) const {
   if (type != "int") {
     position = "static_cast<long long>(" + tile + ")" + position.substr(tile.size());
     if (lanes_along_rows() && row_width() > 1) {
-      position = fmt::format("(static_cast<long long>({}) * {} + threadIdx.x{}) * {}", tile,
-                             row_threads_constant_,
-                             m.threads_per_row > 1 ? " % " + row_threads_constant_ : "",
-                             width_constant_);
+      position = fmt::format(
+          "(static_cast<long long>({}) * {} + threadIdx.x{}) * {}", tile, row_threads_constant_,
+          m.threads_per_row > 1 ? " % " + row_threads_constant_ : "", width_constant_);
     }
   }
   if (!surplus_) {
@@ -163,16 +175,15 @@ void StageFrame::bind(ElementBuilder& builder, ScopeId row_scope,
   IndexPool& pool = context_.pool();
   const StageMapping& m = mapping();
   if (!m.block_axes.empty()) {
-    const ExprId outer = builder.add_coordinate(
-        m.grid_y, {outer_, 1, builder.outermost(), false, ElementId()});
-    const std::vector<ExprId> parts =
-        pool.delinearise(outer, extents_of(pool, m.block_axes));
+    const ExprId outer =
+        builder.add_coordinate(m.grid_y, {outer_, 1, builder.outermost(), false, ElementId()});
+    const std::vector<ExprId> parts = pool.delinearise(outer, extents_of(pool, m.block_axes));
     for (size_t a = 0; a < m.block_axes.size(); ++a) binding[m.block_axes[a]] = parts[a];
   }
   if (m.rows.empty()) return;
   const int width = row_width();
-  ExprId row = builder.add_coordinate(rows_ / width,
-                                      {row_name(), width, row_scope, false, ElementId()});
+  ExprId row =
+      builder.add_coordinate(rows_ / width, {row_name(), width, row_scope, false, ElementId()});
   if (width > 1) {
     row = pool.add(pool.scale(row, width), builder.add_lane(width, "j", row_scope));
   }
@@ -180,11 +191,11 @@ void StageFrame::bind(ElementBuilder& builder, ScopeId row_scope,
   for (size_t a = 0; a < m.rows.size(); ++a) binding[m.rows[a]] = parts[a];
   if (!lanes_along_rows() && m.row_threads * m.rows_per_thread > 1) {
     // r * row_threads + team: where the row's part of shared memory begins.
-    ExprId number = builder.add_coordinate(m.row_threads,
-                                           {team_, 1, builder.outermost(), false, ElementId()});
+    ExprId number =
+        builder.add_coordinate(m.row_threads, {team_, 1, builder.outermost(), false, ElementId()});
     if (rows_in_flight() > 1) {
-      const ExprId r = builder.add_coordinate(m.rows_per_thread,
-                                              {"r", 1, row_scope, false, ElementId()});
+      const ExprId r =
+          builder.add_coordinate(m.rows_per_thread, {"r", 1, row_scope, false, ElementId()});
       number = pool.add(pool.scale(r, m.row_threads), number);
     }
     builder.set_row_in_block(number);

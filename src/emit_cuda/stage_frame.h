@@ -1,6 +1,7 @@
 // Which rows a thread works on in one stage, as variables of the emitted code: the block's number,
 // the row or rows, whether they exist.
 #pragma once
+#include <map>
 #include <string>
 
 #include "emit_cuda/code_writer.h"
@@ -49,6 +50,13 @@ class StageFrame {
   std::string width_constant() const { return width_constant_; }
   std::string column_name() const { return is_column() ? "row" : "column"; }
   std::string columns_wish() const { return is_column() ? "kRows" : "kCols"; }
+  // The variable that holds `position`, which is the same in all groups of the stage that ask for
+  // it; `is_new` when this group has to declare it.
+  struct Variable {
+    std::string name;
+    bool is_new = false;
+  };
+  Variable column_variable(const std::string& position) const;
   bool is_column() const { return mapping().kind == MappingKind::kColumn; }
   std::string row_name() const;
 
@@ -59,7 +67,8 @@ class StageFrame {
   int64_t rows_ = 1;
   bool surplus_ = false;
   std::string column_thread_ = "0", team_ = "0";
-  std::string outer_ = "";  // the variable of the block's number in y
+  std::string outer_ = "";                              // the variable of the block's number in y
+  mutable std::map<std::string, std::string> columns_;  // by position
   std::string rows_constant_, row_threads_constant_, threads_constant_, in_flight_constant_,
       width_constant_, grid_constant_, rows_per_block_constant_, passes_constant_;
 };

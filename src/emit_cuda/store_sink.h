@@ -9,9 +9,9 @@ namespace stitch {
 
 struct StoreTarget {
   Memory to;
-  ExprId offset;        // elements, over coordinates
-  ScopeId scope;        // at least
-  std::string width;    // the constant with the number of lanes
+  ExprId offset;      // elements, over coordinates
+  ScopeId scope;      // at least
+  std::string width;  // the constant with the number of lanes
 };
 
 void add_store(ElementBuilder& builder, const StoreTarget& target, ElementId element);

@@ -1,0 +1,139 @@
+// Emitted kernels of small graphs on the emulated device against the evaluation, one kernel per
+// node and stitched.
+#include "emit_cuda/planned_kernels.h"
+#include "support/catch.h"
+
+using namespace stitch;
+using namespace stitch::test;
+
+namespace {
+
+std::string graph(const std::string& body) { return "graph \"g\" {\n" + body + "\n}"; }
+
+}  // namespace
+
+TEST_CASE("a softmax over rows of odd and even lengths") {
+  for (const char* columns : {"64", "31", "1000"}) {
+    const std::string n = columns;
+    check_on_emulator(graph("input %0 \"scores\" : f32[6," + n + "]\n" +
+                            "%1 = reduce(%0) {kind=max, axes=[1]}\n"
+                            "%2 = broadcast(%1) {axes=[0]} : f32[6," +
+                            n + "]\n" +
+                            "%3 = sub(%0, %2)\n%4 = exp(%3)\n"
+                            "%5 = reduce(%4) {kind=sum, axes=[1]}\n"
+                            "%6 = broadcast(%5) {axes=[0]} : f32[6," +
+                            n + "]\n" + "%7 = div(%4, %6)\noutput \"probs\" %7"));
+  }
+}
+
+TEST_CASE("element-wise operations of floats") {
+  for (const char* type : {"f32", "f16", "bf16", "f64"}) {
+    check_on_emulator(graph("input %0 \"x\" : " + std::string(type) + "[5,36]\n" +
+                            "input %1 \"y\" : " + type + "[36]\n" +
+                            "%2 = broadcast(%1) {axes=[1]} : " + type + "[5,36]\n" +
+                            "%a = add(%0, %2)\n%b = mul(%a, %0)\n%c = sub(%b, %2)\n"
+                            "%d = abs(%c)\n%e = sqrt(%d)\n%f = exp(%0)\n%g = div(%e, %f)\n"
+                            "%h = tanh(%g)\n%i = erf(%h)\n%j = max(%i, %0)\n%k = min(%j, %2)\n"
+                            "%l = neg(%k)\n%m = sign(%l)\n%n = floor(%a)\n%o = ceil(%a)\n"
+                            "%p = round(%a)\n%q = compare(%0, %2) {kind=lt}\n"
+                            "%r = select(%q, %l, %m)\n%s = log1p(%d)\n%t = sin(%0)\n"
+                            "%u = cos(%0)\n%v = pow(%d, %2)\n"
+                            "output \"r\" %r\noutput \"n\" %n\noutput \"o\" %o\noutput \"p\" %p\n"
+                            "output \"s\" %s\noutput \"t\" %t\noutput \"u\" %u\noutput \"v\" %v"));
+  }
+}
+
+TEST_CASE("element-wise operations of integers") {
+  for (const char* type : {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}) {
+    check_on_emulator(graph("input %0 \"x\" : " + std::string(type) + "[3,20]\n" +
+                            "input %1 \"y\" : " + type + "[3,20]\n" +
+                            "%a = add(%0, %1)\n%b = mul(%a, %0)\n%c = sub(%b, %1)\n"
+                            "%d = div(%c, %1)\n%e = rem(%c, %1)\n%f = max(%d, %e)\n"
+                            "%g = min(%f, %0)\n%h = bitwise(%g, %1) {kind=xor}\n%i = not(%h)\n"
+                            "%j = compare(%0, %1) {kind=eq}\n%k = select(%j, %i, %h)\n"
+                            "%l = cast(%c) {saturate=true} : f32[3,20]\n"
+                            "%s = reduce(%0) {kind=sum, axes=[1]}\n"
+                            "output \"k\" %k\noutput \"l\" %l\noutput \"s\" %s\noutput \"j\" %j"));
+  }
+}
+
+TEST_CASE("movement is index arithmetic in the reads") {
+  check_on_emulator(graph(R"(input %0 "x" : f32[2,5,12]
+  input %1 "y" : f32[2,3,12]
+  %z = constant {f32[] 0.25}
+  %p = pad(%0, %z) {low=[0, 1, 0], high=[0, 2, 0], mode=constant}
+  %c = concat(%p, %1) {axis=1}
+  %s = slice(%c) {starts=[0, 2, 1], limits=[2, 10, 12], steps=[1, 2, 1]}
+  %t = transpose(%s) {perm=[2, 0, 1]}
+  %r = reverse(%t) {axes=[0]}
+  %e = exp(%r)
+  output "moved" %e)"));
+}
+
+TEST_CASE("gathered rows: negative indices count from the end") {
+  check_on_emulator(graph(R"(input %i "ids" : i64[2,6]
+  input %t "table" : f32[17,12]
+  %g = gather(%t, %i) {axis=0}
+  %y = mul(%g, %g)
+  output "embedded" %y)"));
+}
+
+TEST_CASE("columns are reduced with lanes along the rows") {
+  check_on_emulator(graph(R"(input %0 "x" : f32[70,64]
+  %s = reduce(%0) {kind=sum, axes=[0]}
+  %m = reduce(%0) {kind=max, axes=[0]}
+  output "s" %s
+  output "m" %m)"));
+}
+
+TEST_CASE("positions of extreme elements") {
+  check_on_emulator(graph(R"(input %0 "x" : f32[6,40]
+  %a = argreduce(%0) {kind=max, axis=1, last=false}
+  %b = argreduce(%0) {kind=min, axis=0, last=true}
+  output "a" %a
+  output "b" %b)"));
+}
+
+TEST_CASE("a layer norm keeps its rows on chip") {
+  check_on_emulator(graph(R"(input %0 "dense" : f32[7,96]
+  input %r "residual" : f32[7,96]
+  input %w "weight" : f32[96]
+  %h = add(%0, %r)
+  %s = reduce(%h) {kind=sum, axes=[1]}
+  %n = constant {f32[] 96}
+  %nb = broadcast(%n) {axes=[]} : f32[7]
+  %m = div(%s, %nb)
+  %mb = broadcast(%m) {axes=[0]} : f32[7,96]
+  %d = sub(%h, %mb)
+  %q = mul(%d, %d)
+  %v = reduce(%q) {kind=sum, axes=[1]}
+  %vm = div(%v, %nb)
+  %sd = sqrt(%vm)
+  %sdb = broadcast(%sd) {axes=[0]} : f32[7,96]
+  %nn = div(%d, %sdb)
+  %wb = broadcast(%w) {axes=[1]} : f32[7,96]
+  %y = mul(%nn, %wb)
+  output "hidden" %h
+  output "normed" %y)"));
+}
+
+TEST_CASE("matrix products in tiles, whole and ragged") {
+  check_on_emulator(graph(R"(input %0 "a" : f32[3,50,47]
+  input %1 "b" : f32[3,47,68]
+  %m = matmul(%0, %1) {accumulate=f32}
+  output "c" %m)"));
+  check_on_emulator(graph(R"(input %0 "a" : f16[64,32]
+  input %1 "b" : f16[64,32]
+  %t = transpose(%1) {perm=[1, 0]}
+  %m = matmul(%0, %t) {accumulate=f32}
+  output "c" %m)"));
+}
+
+TEST_CASE("convolutions with groups and padding, and pooling") {
+  check_on_emulator(graph(R"(input %0 "image" : f32[2,8,9,10]
+  input %1 "w" : f32[6,4,3,3]
+  %m = conv(%0, %1) {strides=[2, 1], dilations=[1, 1], low=[1, 1], high=[1, 1], output_padding=[], groups=2, accumulate=f32}
+  %p = reduce_window(%m) {kind=max, kernel=[2, 2], strides=[2, 2], dilations=[1, 1], low=[0, 1], high=[1, 0]}
+  output "c" %m
+  output "p" %p)"));
+}
