@@ -7,10 +7,14 @@
 #include "planner/coalesce.h"
 #include "planner/cost.h"
 #include "planner/kernel_structure.h"
+#include "planner/split_reduction.h"
 #include "planner/stage_builder.h"
 
 namespace stitch {
 namespace {
+
+// What one block does in about the time of a launch.
+constexpr int64_t kMostPointsOfLastBlock = 16 << 10;
 
 class Building {
  public:
@@ -24,18 +28,25 @@ class Building {
     for (const AccessValueId value : request.stored) stored_.push_back(nodes_.clone_of(value));
   }
 
-  std::variant<Kernel, KernelCut> run() {
+  std::variant<BuiltKernel, KernelCut> run() {
     for (const AccessNodeId id : nodes_.nodes()) {
       const AccessNode& node = plan_.graph.node(id);
       if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
     }
     coalesce_atoms(nodes_, stored_);
     structure_ = find_structure(nodes_, stored_);
-    if (!structure_.reason.empty()) return cut();
-    if (structure_.clusters.size() > 1) {
+    if (structure_.clusters.size() == 1) {
+      split_axes_ = split_reductions(nodes_, structure_, device_);
+      if (split_axes_.empty()) return assemble({&structure_.clusters.front()});
+      structure_ = find_structure(nodes_, stored_);
+    }
+    if (structure_.reason.empty()) {
       return KernelCut{one_per_cluster(), "its parts are independent"};
     }
-    return assemble();
+    if (!split_axes_.empty() || one_block_can_finish()) {
+      return assemble({&structure_.clusters[0], &structure_.clusters[1]});
+    }
+    return cut();
   }
 
  private:
@@ -104,36 +115,124 @@ class Building {
     return std::binary_search(request_.nodes.begin(), request_.nodes.end(), node);
   }
 
-  std::variant<Kernel, KernelCut> assemble() {
+  // Two levels, of which the second is so small that the block which arrives last does it alone.
+  bool one_block_can_finish() const {
+    if (structure_.clusters.size() != 2 || structure_.clusters[1].level != 1) return false;
+    int64_t points = 0;
+    for (const size_t i : structure_.clusters[1].roots) {
+      points += point_count(nodes_.pool(), structure_.roots[i].space);
+      for (const TracedRead& load : structure_.roots[i].trace.loads) {
+        points += point_count(nodes_.pool(), load_atoms(load));
+      }
+    }
+    return points <= kMostPointsOfLastBlock;
+  }
+
+  std::vector<AtomId> load_atoms(const TracedRead& load) const {
+    std::set<AtomId> atoms;
+    for (const ExprId index : load.index) {
+      const std::vector<AtomId> own = nodes_.pool().atoms_of(index);
+      atoms.insert(own.begin(), own.end());
+    }
+    return {atoms.begin(), atoms.end()};
+  }
+
+  // One stage per cluster; the second follows a ticket.
+  BuiltKernel assemble(const std::vector<const Cluster*>& clusters) {
     std::unordered_map<AccessValueId, BufferId> stores;
     for (const AccessValueId clone : stored_) {
       stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
     }
     KernelTraffic traffic(nodes_);
-    const StageRequest request = {&stores, &device_, &traffic, request_.block};
-    BuiltStage built = build_stage(nodes_, structure_, structure_.clusters.front(), request);
+    StageRequest request = {&stores, &device_, &traffic, request_.block, split_axes_, {}};
+    BuiltStage first = build_stage(nodes_, structure_, *clusters.front(), request);
     Kernel kernel;
-    kernel.block = built.block;
-    kernel.shared_bytes = built.shared_bytes;
-    kernel.places = std::move(built.places);
+    kernel.block = first.block;
+    kernel.shared_bytes = first.shared_bytes;
+    Part part;
+    part.blocks = first.blocks();
+    if (clusters.size() > 1) {
+      request.scratch = place_in_scratch(first, traffic);
+      request.block = first.block;
+      request.block_axes.clear();
+      request.like = split_axes_.empty() ? nullptr : &first.stage.mapping;
+      request.one_block = split_axes_.empty();
+      BuiltStage last = build_stage(nodes_, structure_, *clusters.back(), request);
+      kernel.shared_bytes = std::max(kernel.shared_bytes, last.shared_bytes);
+      add_ticket(kernel, first, last);
+      first.instructions += last.instructions;
+      first.places.merge(last.places);
+      part.stages = {std::move(first.stage), std::move(last.stage)};
+    } else {
+      part.stages.push_back(std::move(first.stage));
+    }
     kernel.bytes = traffic.counts();
+    estimate(kernel, first, part.blocks);
+    kernel.places = std::move(first.places);
+    kernel.parts.push_back(std::move(part));
+    collect_sources(kernel);
+    note_loads();
+    return {std::move(kernel), traffic.read_bytes()};
+  }
+
+  // Results of the first stage that the second one reads.
+  std::vector<AccessValueId> place_in_scratch(BuiltStage& first, KernelTraffic& traffic) {
+    std::set<AccessValueId> read;
+    for (const size_t i : structure_.clusters[1].roots) {
+      for (const TracedRead& placed : structure_.roots[i].trace.placed) read.insert(placed.value);
+    }
+    std::vector<AccessValueId> scratch;
+    for (const AccessValueId value : read) {
+      if (first.places.count(value) == 0) continue;
+      Place place;
+      place.kind = PlaceKind::kScratch;
+      place.axes = scratch_order(first.stage.mapping, nodes_.atoms(value));
+      place.strides.assign(place.axes.size(), 1);
+      for (size_t d = place.axes.size(); d-- > 1;) {
+        place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
+      }
+      place.buffer = buffers_.add_scratch(value);
+      traffic.add_scratch(plan_.buffers[place.buffer.index].bytes);
+      first.places[value].push_back(std::move(place));
+      scratch.push_back(value);
+    }
+    return scratch;
+  }
+
+  // Neighbouring lanes write and read neighbours: rows inside where lanes run along them.
+  static std::vector<AtomId> scratch_order(const StageMapping& mapping,
+                                           const std::vector<AtomId>& atoms) {
+    std::vector<AtomId> outer, inner;
+    for (const AtomId atom : atoms) {
+      const bool is_row = contains(mapping.rows, atom);
+      (is_row == mapping.lanes_along_rows ? inner : outer).push_back(atom);
+    }
+    outer.insert(outer.end(), inner.begin(), inner.end());
+    return outer;
+  }
+
+  void add_ticket(Kernel& kernel, const BuiltStage& first, BuiltStage& last) const {
+    last.stage.before = Separation::kTicket;
+    last.stage.split_axes = split_axes_;
+    last.stage.whole_grid = split_axes_.empty();
+    last.stage.counter = 0;
+    last.stage.flag_offset = (kernel.shared_bytes + 3) / 4 * 4;
+    kernel.shared_bytes = last.stage.flag_offset + 4;
+    kernel.counters = split_axes_.empty() ? 1 : static_cast<int>(first.stage.mapping.grid_x);
+    kernel.estimate.barrier_us += device_.ticket_us;
+  }
+
+  void estimate(Kernel& kernel, const BuiltStage& built, int64_t blocks) const {
     kernel.estimate.registers = built.registers;
     StageWork work;
-    work.blocks = built.blocks();
+    work.blocks = blocks;
     work.instructions = built.instructions;
     work.reduce_depth = built.reduce_depth;
-    work.threads = built.block;
+    work.threads = kernel.block;
     work.bytes = static_cast<double>(kernel.bytes.bytes);
     work.resident_blocks =
         resident_blocks(device_, {kernel.block, built.registers, kernel.shared_bytes});
     add_stage_cost(kernel.estimate, device_, work);
-    Part part;
-    part.blocks = built.blocks();
-    part.stages.push_back(std::move(built.stage));
-    kernel.parts.push_back(std::move(part));
-    collect_sources(kernel);
-    note_loads();
-    return kernel;
   }
 
   std::vector<KernelRequest> one_per_cluster() const {
@@ -175,11 +274,12 @@ class Building {
   KernelNodes nodes_;
   std::vector<AccessValueId> stored_;
   KernelStructure structure_;
+  std::vector<AtomId> split_axes_;  // parts of a row, where blocks share rows
 };
 
 }  // namespace
 
-std::variant<Kernel, KernelCut> KernelBuilder::build(const KernelRequest& request) {
+std::variant<BuiltKernel, KernelCut> KernelBuilder::build(const KernelRequest& request) {
   return Building(plan_, buffers_, device_, request).run();
 }
 

@@ -1,6 +1,7 @@
 // Builds one kernel from a set of nodes, or says where the set has to be cut. Independent parts
 // come as a cut too: each is built with clones of its own, and packing joins them.
 #pragma once
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,6 +18,11 @@ struct KernelRequest {
   int block = 0;                      // a block size that is given; 0: free
 };
 
+struct BuiltKernel {
+  Kernel kernel;
+  std::map<AccessValueId, int64_t> read_bytes;  // of each operand, what is read at least once
+};
+
 // The request as several kernels, in launch order.
 struct KernelCut {
   std::vector<KernelRequest> pieces;
@@ -28,7 +34,7 @@ class KernelBuilder {
   KernelBuilder(Plan& plan, PlanBuffers& buffers, const DeviceModel& device)
       : plan_(plan), buffers_(buffers), device_(device) {}
 
-  std::variant<Kernel, KernelCut> build(const KernelRequest& request);
+  std::variant<BuiltKernel, KernelCut> build(const KernelRequest& request);
 
  private:
   Plan& plan_;

@@ -22,6 +22,15 @@ bool same_columns(const GroupMapping& a, const GroupMapping& b) {
          a.unrolled == b.unrolled;
 }
 
+bool same_rows(const Stage& a, const Stage& b) {
+  return a.mapping.block_axes == b.mapping.block_axes && a.mapping.rows == b.mapping.rows &&
+         a.mapping.lanes_along_rows == b.mapping.lanes_along_rows &&
+         a.mapping.threads_per_row == b.mapping.threads_per_row &&
+         a.mapping.row_threads == b.mapping.row_threads &&
+         a.mapping.rows_per_thread == b.mapping.rows_per_thread &&
+         a.mapping.passes == b.mapping.passes && a.mapping.grid_x == b.mapping.grid_x;
+}
+
 // A barrier stands between two groups of one stage.
 bool barrier_between(const Stage& stage, size_t writer, size_t reader) {
   for (size_t g = writer + 1; g <= reader; ++g) {
@@ -213,6 +222,11 @@ bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& p
                               const std::vector<ExprId>& index) {
   const bool own = index == own_index(graph_, value);
   for (const Placing& placing : placings) {
+    const bool on_chip = placing.place->kind == PlaceKind::kRegister ||
+                         placing.place->kind == PlaceKind::kRegisterArray ||
+                         placing.place->kind == PlaceKind::kShared;
+    // A stage of another mapping has other rows on its threads.
+    if (on_chip && placing.stage != stage_ && !same_rows(*placing.stage, *stage_)) continue;
     switch (placing.place->kind) {
       case PlaceKind::kRegister:
       case PlaceKind::kFragment:

@@ -192,6 +192,38 @@ KernelNodes::Halves KernelNodes::split(AtomId atom, int64_t inner_extent) {
   return halves;
 }
 
+void KernelNodes::split_reduce(AccessNodeId id, const std::vector<AtomId>& parts,
+                               const std::vector<Guard>& guards) {
+  AccessNode part = graph_->node(id);
+  AccessNode whole = part;
+  const AccessValueId result(graph_->values.size());
+  const AccessNodeId part_id(graph_->nodes.size());
+  std::erase_if(part.reduced, [&](AtomId atom) {
+    return std::find(parts.begin(), parts.end(), atom) != parts.end();
+  });
+  part.axes.insert(part.axes.end(), parts.begin(), parts.end());
+  part.guards.insert(part.guards.end(), guards.begin(), guards.end());
+  part.results = {result};
+  AccessValue value = graph_->value(whole.results.front());
+  value.producer = part_id;
+  value.dtype = compute_type(value.dtype);
+  value.name += value.name.empty() ? "" : "_parts";
+  set_atoms(value, graph_->pool, part.axes);
+  producers_.emplace(result, part_id);
+  atoms_.emplace(result, part.axes);
+  if (whole.kind == AccessKind::kContraction) {
+    whole.kind = AccessKind::kReduce;
+    whole.op = Op::k_reduce;
+    whole.attributes = ReduceAttributes{ReduceKind::kSum, {}};
+  }
+  whole.operands = {{{{result, expressions_of(graph_->pool, part.axes), {}}}}};
+  whole.reduced = parts;
+  graph_->values.push_back(std::move(value));
+  graph_->nodes.push_back(std::move(part));
+  graph_->nodes[id.index] = std::move(whole);
+  nodes_.insert(std::find(nodes_.begin(), nodes_.end(), id), part_id);
+}
+
 void KernelNodes::rename_reduced(AccessNodeId id) {
   AccessNode node = graph_->node(id);
   IndexPool::AtomMap map;

@@ -39,6 +39,10 @@ class KernelNodes {
   };
   // The atom becomes (outer, inner); inner has `inner_extent`.
   Halves split(AtomId atom, int64_t inner_extent);
+  // Makes two nodes of a reduce: one per assignment of `parts` (atoms that it reduces), then the
+  // reduce of those over `parts`. Points where a guard fails do not exist.
+  void split_reduce(AccessNodeId node, const std::vector<AtomId>& parts,
+                    const std::vector<Guard>& guards);
   // Gives a node loop indices of its own: it will be computed inside of loops over the same atoms.
   void rename_reduced(AccessNodeId node);
   // A node that only copies operand `operand` of `reader`, which then reads the copy, as does every

@@ -110,6 +110,12 @@ int64_t KernelTraffic::requested(const Stage& stage, const Group& group, ExprId 
   return count * element_bytes * stride;
 }
 
+std::map<AccessValueId, int64_t> KernelTraffic::read_bytes() const {
+  std::map<AccessValueId, int64_t> bytes;
+  for (const auto& [value, operand] : operands_) bytes.emplace(value, operand.once());
+  return bytes;
+}
+
 ByteCounts KernelTraffic::counts() const {
   ByteCounts counts;
   counts.compulsory = stored_;

@@ -23,6 +23,8 @@ class KernelTraffic {
   void end_group();
 
   ByteCounts counts() const;
+  // Bytes of each operand that are read at least once.
+  std::map<AccessValueId, int64_t> read_bytes() const;
 
  private:
   struct Operand {

@@ -180,7 +180,7 @@ class Planner {
           fmt::format("{}: own kernel: {}", describe(node), choice->second.reason));
     }
     if (node.kind == AccessKind::kContraction && is_tiled_contraction(plan_.graph, node)) {
-      steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt});
+      steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt, {}});
       return;
     }
     KernelRequest request;
@@ -196,14 +196,15 @@ class Planner {
   void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
     for (const MatmulMatrix* matrix : {&layout.a, &layout.b, &layout.d}) buffers.of(matrix->value);
     if (layout.bias.valid()) buffers.of(layout.bias);
-    steps_.push_back({LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt});
+    steps_.push_back(
+        {LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt, {}});
   }
 
   void plan_request(const KernelRequest& request, KernelBuilder& builder, size_t number) {
     if (request.stored.empty() || writes_nothing(request)) return;
-    std::variant<Kernel, KernelCut> built = builder.build(request);
-    if (Kernel* const kernel = std::get_if<Kernel>(&built)) {
-      steps_.push_back({std::move(*kernel), request});
+    std::variant<BuiltKernel, KernelCut> built = builder.build(request);
+    if (BuiltKernel* const done = std::get_if<BuiltKernel>(&built)) {
+      steps_.push_back({std::move(done->kernel), request, std::move(done->read_bytes)});
       return;
     }
     const KernelCut& cut = std::get<KernelCut>(built);

@@ -81,11 +81,11 @@ class Packer {
     if (!give_block(host, block) || !give_block(guest, block)) return false;
     Kernel& kernel = std::get<Kernel>(steps_[host].step);
     Kernel& other = std::get<Kernel>(steps_[guest].step);
-    const int64_t shared_inputs = bytes_read_by_both(host, guest);
+    const int64_t read_again = join_reads(host, guest);
     for (Part& part : other.parts) kernel.parts.push_back(std::move(part));
     kernel.places.merge(other.places);
     kernel.shared_bytes = std::max(kernel.shared_bytes, other.shared_bytes);
-    kernel.bytes.compulsory += other.bytes.compulsory - shared_inputs;
+    kernel.bytes.compulsory += other.bytes.compulsory - read_again;
     kernel.bytes.bytes += other.bytes.bytes;
     kernel.bytes.requested += other.bytes.requested;
     kernel.estimate.registers = std::max(kernel.estimate.registers, other.estimate.registers);
@@ -107,23 +107,26 @@ class Packer {
     if (kernel.parts.size() > 1) return false;
     KernelRequest request = *steps_[i].request;
     request.block = block;
-    std::variant<Kernel, KernelCut> built = builder_.build(request);
-    Kernel* const again = std::get_if<Kernel>(&built);
-    if (again == nullptr || again->block != block) return false;
-    kernel = std::move(*again);
+    std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
+    BuiltKernel* const again = std::get_if<BuiltKernel>(&built);
+    if (again == nullptr || again->kernel.block != block) return false;
+    kernel = std::move(again->kernel);
     return true;
   }
 
-  int64_t bytes_read_by_both(size_t a, size_t b) const {
-    int64_t bytes = 0;
-    for (const BufferId buffer : used_[a].reads) {
-      if (std::binary_search(used_[b].reads.begin(), used_[b].reads.end(), buffer)) {
-        bytes += plan_.buffers[buffer.index].bytes;
-      }
+  // Adds the guest's reads to the host's. Returns the bytes that both read: slices of one tensor
+  // have none in common.
+  int64_t join_reads(size_t host, size_t guest) {
+    int64_t again = 0;
+    for (const auto& [value, bytes] : steps_[guest].read_bytes) {
+      int64_t& known = steps_[host].read_bytes[value];
+      const AccessValue& tensor = plan_.graph.value(value);
+      int64_t total = size_bytes(tensor.dtype);
+      for (const int64_t extent : tensor.extents) total *= extent;
+      again += std::max<int64_t>(known + bytes - total, 0);
+      known = std::min(known + bytes, total);
     }
-    const int64_t least = std::min(std::get<Kernel>(steps_[a].step).bytes.compulsory,
-                                   std::get<Kernel>(steps_[b].step).bytes.compulsory);
-    return std::min(bytes, least);
+    return again;
   }
 
   // Kahn's algorithm over what is left; ties go to the step that came first.

@@ -1,6 +1,7 @@
 // Packs independent kernels into one launch: each becomes a part with blocks of its own
 // (FusionStitching's kernel packing; stitching.md 6b 3: last of all).
 #pragma once
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct PackingOptions {
 struct PlannedStep {
   Step step;
   std::optional<KernelRequest> request;  // none: calls, and kernels that stay alone
+  std::map<AccessValueId, int64_t> read_bytes;
 };
 
 // Joins kernels of equal level (longest path from the start), then orders the steps anew.

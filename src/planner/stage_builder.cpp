@@ -24,8 +24,10 @@ class StageBuilder {
       : nodes_(nodes),
         cluster_(cluster),
         request_(request),
-        geometry_(find_geometry(nodes, structure, cluster)),
-        grouper_(nodes, structure, cluster, geometry_) {}
+        geometry_(make_geometry(nodes, structure, cluster, request)),
+        grouper_(nodes, structure, cluster, geometry_) {
+    for (const AccessValueId value : request.scratch) grouper_.add_available(value);
+  }
 
   BuiltStage run() {
     groups_ = grouper_.find();
@@ -44,6 +46,17 @@ class StageBuilder {
   }
 
  private:
+  static StageGeometry make_geometry(KernelNodes& nodes, const KernelStructure& structure,
+                                     const Cluster& cluster, const StageRequest& request) {
+    StageGeometry geometry = find_geometry(nodes, structure, cluster);
+    std::erase_if(geometry.rows, [&](AtomId atom) { return contains(request.block_axes, atom); });
+    if (request.like != nullptr) {
+      geometry.rows = request.like->rows;
+      geometry.lanes_along_rows = request.like->lanes_along_rows;
+    }
+    return geometry;
+  }
+
   MappingProblem problem() {
     MappingProblem problem;
     IndexPool& pool = nodes_.pool();
@@ -84,9 +97,25 @@ class StageBuilder {
   // Registers first, then shared memory (one row per block), else the row is read again.
   void choose_places() {
     MappingProblem wanted = problem();
+    if (request_.like != nullptr) {
+      const StageMapping& like = *request_.like;
+      numbers_ = {like.threads_per_row,
+                  like.row_threads,
+                  like.rows_per_thread,
+                  1,
+                  like.passes,
+                  like.grid_x,
+                  0};
+      forget_kept();
+      return;
+    }
     numbers_ = choose_mapping(wanted, *request_.device);
+    if (request_.one_block) {
+      numbers_.passes = numbers_.grid_x;
+      numbers_.grid_x = 1;
+    }
     if (groups_.kept.empty() || numbers_.row_elements <= kMostRowElements) return;
-    if (!wanted.lanes_along_rows &&
+    if (!wanted.lanes_along_rows && !request_.one_block &&
         kept_shared_bytes() + kSlotReserve <= request_.device->shared_bytes_per_block) {
       kept_in_shared_ = true;
       wanted.live_arrays = 0;
@@ -98,10 +127,18 @@ class StageBuilder {
       numbers_.grid_x = wanted.rows;
       return;
     }
-    groups_.kept.clear();
-    groups_.live_arrays = 0;
+    forget_kept();
     wanted.live_arrays = 0;
     numbers_ = choose_mapping(wanted, *request_.device);
+    if (request_.one_block) {
+      numbers_.passes = numbers_.grid_x;
+      numbers_.grid_x = 1;
+    }
+  }
+
+  void forget_kept() {
+    groups_.kept.clear();
+    groups_.live_arrays = 0;
   }
 
   int64_t kept_element_bytes(const KeptValue& kept) const {
@@ -161,6 +198,8 @@ class StageBuilder {
     mapping.kind = !cluster_.has_reduce && geometry_.lanes_along_rows ? MappingKind::kLoop
                    : geometry_.lanes_along_rows                       ? MappingKind::kColumn
                                                                       : MappingKind::kRow;
+    mapping.block_axes = request_.block_axes;
+    mapping.grid_y = point_count(nodes_.pool(), request_.block_axes);
     mapping.rows = geometry_.rows;
     mapping.lanes_along_rows = geometry_.lanes_along_rows;
     mapping.threads_per_row = numbers_.threads_per_row;
@@ -235,9 +274,9 @@ class StageBuilder {
   void place_values() {
     for (const StageGroup& group : groups_.groups) {
       for (const StageRoot& root : group.roots) {
-        if (root.kind == RootKind::kReduce || grouper_.is_row_value(root.value)) {
-          built_.places[root.value] = {Place()};
-        }
+        if (root.kind != RootKind::kReduce && !grouper_.is_row_value(root.value)) continue;
+        if (root.kind == RootKind::kStore) continue;
+        built_.places[root.value] = {Place()};
       }
     }
     for (size_t i = 0; i < groups_.kept.size(); ++i) {

@@ -17,6 +17,12 @@ struct StageRequest {
   const DeviceModel* device = nullptr;
   KernelTraffic* traffic = nullptr;  // counts the bytes of all stages of the kernel
   int block = 0;                     // given block size; 0: free
+
+  // Of a stage among several.
+  std::vector<AtomId> block_axes;      // row atoms that go to blockIdx.y, outer first
+  std::vector<AccessValueId> scratch;  // results of earlier stages
+  const StageMapping* like = nullptr;  // the same rows on the same threads as this mapping
+  bool one_block = false;              // the block that arrives last does all rows
 };
 
 struct BuiltStage {

@@ -51,6 +51,9 @@ class StageGrouper {
   StageGrouper(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster,
                const StageGeometry& geometry);
 
+  // A result of an earlier stage.
+  void add_available(AccessValueId value) { available_[value] = 0; }
+
   StageGroups find();
   // Makes places of the kept values: copies of operands, roots in the groups that compute them.
   void keep(StageGroups& groups);
