@@ -1,8 +1,8 @@
 // Host meaning of tensor-core products, matrix loads and asynchronous copies.
 //
 // Which lane holds what is written down here once more, from the PTX ISA, so that a wrong map in a
-// device function shows. Products are exact in double; every 8 (16-bit) or 4 (tf32) of them are added
-// to the sum at once and the result is cut off, not rounded, as tensor cores do.
+// device function shows. Products are exact in double; every 8 (16-bit) or 4 (tf32) of them are
+// added to the sum at once and the result is cut off, not rounded, as tensor cores do.
 #pragma once
 #include <cstdint>
 
@@ -50,7 +50,8 @@ STITCH_SIMT_UNSEEN inline float cut_off(double exact) {
 }
 
 // m16n8k16 (16-bit) or m16n8k8 (tf32). Lane 4 g + q holds
-//   a: rows g (registers 0, 2) and g + 8 (1, 3); columns 2 q and the next, and 8 further in registers
+//   a: rows g (registers 0, 2) and g + 8 (1, 3); columns 2 q and the next, and 8 further in
+//   registers
 //      2, 3 (tf32: column q, and q + 4 in registers 2, 3)
 //   b: column g; the same depths as a's registers 0 and 2
 //   sum: rows g (0, 1) and g + 8 (2, 3), columns 2 q and the next.
@@ -71,8 +72,7 @@ STITCH_SIMT_SITED void multiply(float (&sum)[4], const unsigned (&a)[4], const u
         double exact = static_cast<double>(total);
         for (unsigned q = 0; q < 4; ++q) {
           const float* const x = slots + kFloats * (4 * group + q) + 2 * (row + 2 * half);
-          const float* const y =
-              slots + kFloats * (4 * (2 * quarter + column) + q) + 8 + 2 * half;
+          const float* const y = slots + kFloats * (4 * (2 * quarter + column) + q) + 8 + 2 * half;
           exact += static_cast<double>(x[0]) * static_cast<double>(y[0]) +
                    static_cast<double>(x[1]) * static_cast<double>(y[1]);
         }
@@ -95,8 +95,7 @@ STITCH_SIMT_SITED inline void multiply_s8(int (&sum)[4], const unsigned (&a)[4],
       unsigned total = static_cast<unsigned>(sum[2 * row + column]);
       for (unsigned half = 0; half < 2; ++half)
         for (unsigned q = 0; q < 4; ++q) {
-          const signed char* const x =
-              slots + kSlotBytes * (4 * group + q) + 4 * (row + 2 * half);
+          const signed char* const x = slots + kSlotBytes * (4 * group + q) + 4 * (row + 2 * half);
           const signed char* const y =
               slots + kSlotBytes * (4 * (2 * quarter + column) + q) + sizeof a + 4 * half;
           for (int i = 0; i < 4; ++i) total += static_cast<unsigned>(x[i] * y[i]);
@@ -105,9 +104,9 @@ STITCH_SIMT_SITED inline void multiply_s8(int (&sum)[4], const unsigned (&a)[4],
     }
 }
 
-// Lane l names row l % 8 of matrix l / 8 and receives elements 2 * (l % 4) and the next of row l / 4
-// of each matrix; transposed: rows 2 * (l % 4) and the next of column l / 4.
-// Source: PTX ISA, ldmatrix.
+// Lane l names row l % 8 of matrix l / 8 and receives elements 2 * (l % 4) and the next of row l /
+// 4 of each matrix; transposed: rows 2 * (l % 4) and the next of column l / 4. Source: PTX ISA,
+// ldmatrix.
 STITCH_SIMT_UNSEEN inline void load_matrices(unsigned (&to)[4], const void* row, bool transposed,
                                              const void* site) {
   touch(row, 16, false, site);
