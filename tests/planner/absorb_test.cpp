@@ -39,7 +39,8 @@ int64_t storage_count(const AccessGraph& graph, AccessValueId value) {
 
 // Runs a layout on storages; `d` gets the sums.
 void run_layout(const MatmulLayout& layout, const std::vector<double>& a,
-                const std::vector<double>& b, std::vector<double>& d) {
+                const std::vector<double>& b, const std::vector<double>& bias,
+                std::vector<double>& d) {
   int64_t batches = 1;
   for (const MatmulBatch& dim : layout.batch) batches *= dim.count;
   for (int64_t batch = 0; batch < batches; ++batch) {
@@ -53,7 +54,7 @@ void run_layout(const MatmulLayout& layout, const std::vector<double>& a,
     }
     for (int64_t i = 0; i < layout.m; ++i) {
       for (int64_t j = 0; j < layout.n; ++j) {
-        double sum = 0;
+        double sum = bias.empty() ? 0 : bias.at(static_cast<size_t>(layout.bias_offset + j));
         for (int64_t k = 0; k < layout.k; ++k) {
           sum += a.at(static_cast<size_t>(at_a + place(layout.a, i, k))) *
                  b.at(static_cast<size_t>(at_b + place(layout.b, k, j)));
@@ -184,6 +185,54 @@ TEST_CASE("products with a vector and convolutions have kernels of their own") {
   CHECK(conv.choices[0].reason == "a convolution has a kernel of its own");
 }
 
+TEST_CASE("a row added to a product becomes its bias") {
+  const Absorbed run = absorb_text(R"(
+    input %0 "x" : f32[1,32,64]
+    input %1 "w" : f32[1,64,48]
+    input %2 "b" : f32[48]
+    %3 = matmul(%0, %1) {accumulate=f32} : f32[1,32,48]
+    %4 = broadcast(%2) {axes=[2]} : f32[1,32,48]
+    %5 = add(%4, %3) : f32[1,32,48]
+    output "y" %5)");
+  REQUIRE(run.access.nodes.size() == 1);
+  REQUIRE(run.choices[0].library);
+  CHECK(run.access.value(run.choices[0].layout.bias).name == "b");
+  CHECK(run.access.outputs[0].value == run.choices[0].layout.d.value);
+}
+
+TEST_CASE("what is added to a product stays a kernel unless it is a row of it") {
+  const std::string head = R"(
+    input %0 "x" : f32[32,64]
+    input %1 "w" : f32[64,32]
+    input %2 "b" : f32[32]
+    %3 = matmul(%0, %1) {accumulate=f32} : f32[32,32]
+  )";
+  const Absorbed column = absorb_text(head + R"(
+    %4 = broadcast(%2) {axes=[0]} : f32[32,32]
+    %5 = add(%3, %4) : f32[32,32]
+    output "y" %5)");
+  CHECK(column.access.nodes.size() == 2);
+  const Absorbed twice = absorb_text(head + R"(
+    %4 = broadcast(%2) {axes=[1]} : f32[32,32]
+    %5 = add(%3, %4) : f32[32,32]
+    %6 = neg(%3) : f32[32,32]
+    output "y" %5
+    output "z" %6)");
+  CHECK(twice.access.nodes.size() == 3);
+  const Absorbed read = absorb_text(head + R"(
+    %4 = broadcast(%2) {axes=[1]} : f32[32,32]
+    %5 = add(%3, %4) : f32[32,32]
+    %6 = tanh(%5) : f32[32,32]
+    output "y" %6)");
+  CHECK(read.access.nodes.size() == 3);
+  const Absorbed late = absorb_text(head + R"(
+    %4 = exp(%2) : f32[32]
+    %5 = broadcast(%4) {axes=[1]} : f32[32,32]
+    %6 = add(%3, %5) : f32[32,32]
+    output "y" %6)");
+  CHECK(late.access.nodes.size() == 3);
+}
+
 TEST_CASE("a gathered operand of a large product is copied first") {
   const Absorbed run = absorb_text(R"(
     input %0 "x" : f32[4096,1024]
@@ -225,7 +274,9 @@ TEST_CASE("absorption changes no output of random graphs and its layouts compute
       };
       const std::vector<double> d = stored(choice.layout.d.value);
       std::vector<double> computed(d.size(), -1e9);
-      run_layout(choice.layout, stored(choice.layout.a.value), stored(choice.layout.b.value),
+      const auto bias =
+          choice.layout.bias.valid() ? stored(choice.layout.bias) : std::vector<double>();
+      run_layout(choice.layout, stored(choice.layout.a.value), stored(choice.layout.b.value), bias,
                  computed);
       INFO("seed " << seed << ", node " << choice.node.index);
       CHECK(computed == d);

@@ -264,6 +264,10 @@ class Evaluator {
           integer += a.tensor->integer(a.index) * b.tensor->integer(b.index);
         }
       });
+      if (node.operands.size() > 2) {
+        const Element bias = element(node.operands[2]);
+        real += bias.tensor->real(bias.index);
+      }
       if (is_float(result.dtype)) {
         tensor.set_real(next++, real);
       } else {

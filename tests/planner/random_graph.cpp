@@ -99,12 +99,12 @@ class GraphMaker {
   void scatter_nd(ValueId x);
   void reduce(ValueId x);
   void argreduce(ValueId x);
-  void window(ValueId x, bool arg);
+  void window(ValueId x);
   void cumulative(ValueId x);
   void top_k(ValueId x);
   void matmul(ValueId x);
-  void conv(ValueId x, bool transposed);
-  void iota();
+  void conv(ValueId x);
+  void iota(ValueId x);
   // Integers as f64 again, so that they can meet the others.
   ValueId as_f64(ValueId x) {
     const ValueType to = type(DType::kF64, extents(x));
@@ -127,57 +127,38 @@ class GraphMaker {
 };
 
 void GraphMaker::step() {
+  using Maker = void (GraphMaker::*)(ValueId);
+  static constexpr Maker kMakers[] = {
+      &GraphMaker::elementwise,
+      &GraphMaker::elementwise,
+      &GraphMaker::elementwise,
+      &GraphMaker::reshape,
+      &GraphMaker::reshape,
+      &GraphMaker::broadcast,
+      &GraphMaker::transpose,
+      &GraphMaker::slice,
+      &GraphMaker::reverse,
+      &GraphMaker::pad,
+      &GraphMaker::pad,
+      &GraphMaker::concat,
+      &GraphMaker::concat,
+      &GraphMaker::gather,
+      &GraphMaker::gather_elements,
+      &GraphMaker::gather_nd,
+      &GraphMaker::scatter_elements,
+      &GraphMaker::scatter_nd,
+      &GraphMaker::reduce,
+      &GraphMaker::argreduce,
+      &GraphMaker::window,
+      &GraphMaker::cumulative,
+      &GraphMaker::top_k,
+      &GraphMaker::matmul,
+      &GraphMaker::conv,
+      &GraphMaker::iota,
+  };
   const ValueId x = pick_value();
   if (extents(x).empty()) return pick(0, 1) == 0 ? elementwise(x) : broadcast(x);
-  switch (pick(0, 25)) {
-    case 0:
-    case 1:
-    case 2:
-      return elementwise(x);
-    case 3:
-    case 4:
-      return reshape(x);
-    case 5:
-      return broadcast(x);
-    case 6:
-      return transpose(x);
-    case 7:
-      return slice(x);
-    case 8:
-      return reverse(x);
-    case 9:
-    case 10:
-      return pad(x);
-    case 11:
-    case 12:
-      return concat(x);
-    case 13:
-      return gather(x);
-    case 14:
-      return gather_elements(x);
-    case 15:
-      return gather_nd(x);
-    case 16:
-      return scatter_elements(x);
-    case 17:
-      return scatter_nd(x);
-    case 18:
-      return reduce(x);
-    case 19:
-      return argreduce(x);
-    case 20:
-      return window(x, pick(0, 1) == 0);
-    case 21:
-      return cumulative(x);
-    case 22:
-      return top_k(x);
-    case 23:
-      return matmul(x);
-    case 24:
-      return conv(x, pick(0, 1) == 0);
-    case 25:
-      return iota();
-  }
+  (this->*kMakers[pick_index(std::size(kMakers))])(x);
 }
 
 // A value of the shape of x: an existing one, x in another order, or a constant.
@@ -396,7 +377,8 @@ void GraphMaker::argreduce(ValueId x) {
   keep(as_f64(add(Op::k_argreduce, {x}, attributes)));
 }
 
-void GraphMaker::window(ValueId x, bool arg) {
+void GraphMaker::window(ValueId x) {
+  const bool arg = pick(0, 1) == 0;
   const Extents shape = extents(x);
   WindowAttributes attributes;
   if (!arg && pick(0, 1) == 0) attributes.kind = ReduceKind::kSum;
@@ -449,10 +431,17 @@ void GraphMaker::matmul(ValueId x) {
   }
   other[shape.size() - 2] = shape.back();
   other.back() = pick(1, 5);
-  keep(bounded(add(Op::k_matmul, {x, constant(other)}, attributes)));
+  const ValueId product = add(Op::k_matmul, {x, constant(other)}, attributes);
+  if (pick(0, 1) == 0) return keep(bounded(product));
+  BroadcastAttributes rows;
+  rows.axes = {static_cast<int>(shape.size()) - 1};
+  const ValueType to = type(DType::kF64, extents(product));
+  const ValueId row = add(Op::k_broadcast, {constant({other.back()})}, rows, &to);
+  keep(bounded(add(Op::k_add, {product, row})));
 }
 
-void GraphMaker::conv(ValueId x, bool transposed) {
+void GraphMaker::conv(ValueId x) {
+  const bool transposed = pick(0, 1) == 0;
   const Extents shape = extents(x);
   if (shape.size() < 3) return;
   ConvAttributes attributes;
@@ -484,15 +473,14 @@ void GraphMaker::conv(ValueId x, bool transposed) {
       add(transposed ? Op::k_conv_transpose : Op::k_conv, {x, constant(weight)}, attributes)));
 }
 
-void GraphMaker::iota() {
+void GraphMaker::iota(ValueId x) {
   const Extents shape = random_shape();
   const ValueType to = type(DType::kI64, shape);
   const int axis = static_cast<int>(pick_index(shape.size()));
   const ValueId counted = add(Op::k_iota, {}, IotaAttributes{axis}, &to);
   keep(as_f64(counted));
   // As an index it needs no tensor at all.
-  const ValueId x = pick_value();
-  if (extents(x).empty() || extents(x).size() + shape.size() > 5) return;
+  if (extents(x).size() + shape.size() > 5) return;
   keep(add(Op::k_gather, {x, counted}, AxisAttributes{0}));
 }
 
