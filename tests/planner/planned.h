@@ -1,0 +1,69 @@
+// Plans of text graphs for tests, and questions about them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/text_form.h"
+#include "planner/make_plan.h"
+#include "planner/plan_validate.h"
+
+namespace stitch {
+
+// Keeps the graph that the plan refers to.
+struct Planned {
+  Graph graph;
+  Plan plan;
+
+  std::vector<const Kernel*> kernels() const {
+    std::vector<const Kernel*> found;
+    for (const Step& step : plan.steps) {
+      if (const Kernel* kernel = std::get_if<Kernel>(&step)) found.push_back(kernel);
+    }
+    return found;
+  }
+  // The only stage of the only kernel.
+  const Stage& stage() const { return kernels().at(0)->parts.at(0).stages.at(0); }
+  std::vector<std::string> problems() const { return plan_problems(plan); }
+};
+
+// Moved, never copied: the plan points to the graph.
+inline std::unique_ptr<Planned> plan_text_graph(const std::string& text, PlanOptions options = {}) {
+  if (options.device.empty() && options.architecture.empty()) options.device = "a100";
+  auto planned = std::make_unique<Planned>();
+  planned->graph = parse_graph(text);
+  planned->plan = make_plan(planned->graph, options);
+  return planned;
+}
+
+inline std::vector<const Root*> roots_of(const Stage& stage, RootKind kind) {
+  std::vector<const Root*> found;
+  for (const Group& group : stage.groups) {
+    for (const Root& root : group.roots) {
+      if (root.kind == kind) found.push_back(&root);
+    }
+  }
+  return found;
+}
+
+inline int places_of_kind(const Kernel& kernel, PlaceKind kind) {
+  int count = 0;
+  for (const auto& [value, places] : kernel.places) {
+    for (const Place& place : places) count += place.kind == kind ? 1 : 0;
+  }
+  return count;
+}
+
+// x of rows x columns: max, exp(x - max), its sum, the quotient.
+inline std::string softmax_graph(int rows, int columns) {
+  const std::string matrix = "f32[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  const std::string vector = "f32[" + std::to_string(rows) + "]";
+  return "graph \"softmax\" {\n  input %0 \"x\" : " + matrix +
+         "\n  %1 = reduce(%0) {kind=max, axes=[1]} : " + vector +
+         "\n  %2 = broadcast(%1) {axes=[0]} : " + matrix + "\n  %3 = sub(%0, %2) : " + matrix +
+         "\n  %4 = exp(%3) : " + matrix + "\n  %5 = reduce(%4) {kind=sum, axes=[1]} : " + vector +
+         "\n  %6 = broadcast(%5) {axes=[0]} : " + matrix + "\n  %7 = div(%4, %6) : " + matrix +
+         "\n  output \"probs\" %7\n}\n";
+}
+
+}  // namespace stitch
