@@ -81,6 +81,7 @@ void GraphImporter::run() {
   }
   import_outputs();
   note_declared_types();
+  note_absent_weights();
 }
 
 void GraphImporter::check_opset() {
@@ -235,7 +236,9 @@ std::vector<ImportedValuePtr> GraphImporter::import_subgraph(
   Surroundings deeper = surroundings_;
   ++deeper.depth;
   const Restored<Surroundings> surroundings(surroundings_, std::move(deeper));
+  const SourceId outside = builder_.source();
   import_nodes(body.nodes, names_of(body.outputs));
+  builder_.set_source(outside);
   std::vector<ImportedValuePtr> results;
   for (const OnnxValueInfo& output : body.outputs) results.push_back(find_value(output.name));
   return results;
@@ -263,6 +266,9 @@ const OperatorRow& GraphImporter::find_operator(const OnnxNode& node, int64_t op
       node.domain.empty()
           ? "the operator is not supported"
           : fmt::format("the operator of domain '{}' is not supported", node.domain);
+  if (node.domain == "com.microsoft.nchwc" || node.domain == "com.ms.internal.nhwc") {
+    throw ModelError(message + "\nhelp: save the optimised model at level 'extended' or lower");
+  }
   const auto names = table_.names(node.domain);
   if (const auto near = nearest_name(node.op_type, names)) {
     message += fmt::format("\nhelp: did you mean '{}'?", *near);

@@ -59,6 +59,7 @@ class GraphImporter : public SubgraphImporter {
   void define_outputs(const OnnxNode& node, const std::vector<ImportedValuePtr>& results);
   void compare_with_declared(const std::string& name, const ImportedValue& value);
   void note_declared_types();
+  void note_absent_weights();
   bool reads_unbound_extents(const std::vector<ImportedValuePtr>& inputs);
   void add_problem(const OnnxNode* node, const std::string& message);
 

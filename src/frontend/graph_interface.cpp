@@ -180,6 +180,15 @@ void GraphImporter::compare_with_declared(const std::string& name, const Importe
   }
 }
 
+void GraphImporter::note_absent_weights() {
+  const auto& initializers = model_.graph.initializers;
+  const auto absent = std::count_if(initializers.begin(), initializers.end(),
+                                    [](const OnnxTensor& tensor) { return tensor.data_absent; });
+  if (absent > 0) {
+    notes_.push_back(fmt::format("the data of {} weights is absent; zeros stand for it", absent));
+  }
+}
+
 void GraphImporter::note_declared_types() {
   if (stale_types_.empty()) return;
   notes_.push_back(fmt::format("{} declared types are wrong and were ignored; the first: {}",

@@ -1,4 +1,5 @@
-// If and Loop where the flow is known at import: the branch is taken, the loop is unrolled.
+// If, Loop and Scan without control flow: a known branch is taken, of unknown ones both are computed
+// and one selected; loops are unrolled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +26,36 @@ std::optional<bool> known_condition(NodeContext& n, ImportedValue& value) {
   return {};
 }
 
+// Both branches are computed and one is selected: primitives have no side effects and do not fault.
+void select_branch(NodeContext& n) {
+  PrimitiveBuilder& b = n.builder();
+  const ValueId condition = b.reshape(b.cast(n.input(0), DType::kBool), {});
+  const auto then_values = n.subgraphs().import_subgraph(n.graph("then_branch"), {});
+  const auto else_values = n.subgraphs().import_subgraph(n.graph("else_branch"), {});
+  if (then_values.size() != else_values.size()) {
+    throw ModelError(fmt::format("its branches have {} and {} outputs", then_values.size(),
+                                 else_values.size()));
+  }
+  for (size_t i = 0; i < then_values.size(); ++i) {
+    if (!then_values[i] || !else_values[i] || then_values[i]->failed || else_values[i]->failed) {
+      throw ModelError("a branch has a problem");
+    }
+    const ValueId x = materialise(*then_values[i], b);
+    const ValueId y = materialise(*else_values[i], b);
+    if (!(b.type(x) == b.type(y))) {
+      throw ModelError(
+          fmt::format("its condition depends on data, and its branches give {} and {} as output {}",
+                      to_string(b.type(x)), to_string(b.type(y)), i));
+    }
+    n.output(i, b.select(condition, x, y));
+  }
+}
+
 void lower_if(NodeContext& n) {
   const auto condition = known_condition(n, *n.imported(0));
   if (!condition) {
-    throw ModelError("its condition depends on data, so both branches would be needed");
+    select_branch(n);
+    return;
   }
   const auto results =
       n.subgraphs().import_subgraph(n.graph(*condition ? "then_branch" : "else_branch"), {});

@@ -41,7 +41,7 @@ void lower_col2im(NodeContext& n) {
     throw ModelError(fmt::format("columns of shape {}, expected {} windows of {} cells",
                                  to_string(shape), windows, cells));
   }
-  // The pixel that each (cell, window) is added to; -1, dropped, for those in the padding.
+  // The pixel that each (cell, window) is added to; one past the end, dropped, in the padding.
   Tensor target(DType::kI64, {cells * windows, 1});
   for (int64_t cell = 0; cell < cells; ++cell) {
     for (int64_t window = 0; window < windows; ++window) {
@@ -56,7 +56,7 @@ void lower_col2im(NodeContext& n) {
         pixel += at * scale;
         scale *= image[i];
       }
-      target.set_integer(cell * windows + window, inside ? pixel : -1);
+      target.set_integer(cell * windows + window, inside ? pixel : pixels);
     }
   }
   const Dim channels = floordiv(shape[1], Dim(cells));

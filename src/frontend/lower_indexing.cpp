@@ -8,38 +8,15 @@
 namespace stitch {
 namespace {
 
+// Negative indices count from the end: the primitives themselves wrap them once.
 void lower_gather(NodeContext& n) {
-  PrimitiveBuilder& b = n.builder();
   const int axis = normalise_axis(n.integer("axis", 0), n.rank(0));
-  const Dim extent = n.shape(0)[static_cast<size_t>(axis)];
-  n.output(0, b.gather(n.input(0), b.wrap_indices(n.input(1), extent), axis));
+  n.output(0, n.builder().gather(n.input(0), n.input(1), axis));
 }
 
 void lower_gather_elements(NodeContext& n) {
-  PrimitiveBuilder& b = n.builder();
   const int axis = normalise_axis(n.integer("axis", 0), n.rank(0));
-  const Dim extent = n.shape(0)[static_cast<size_t>(axis)];
-  n.output(0, b.gather_elements(n.input(0), b.wrap_indices(n.input(1), extent), axis));
-}
-
-// Coordinates in the last axis, each negative one counted from the end of its own axis.
-ValueId wrap_coordinates(NodeContext& n, size_t first_axis) {
-  PrimitiveBuilder& b = n.builder();
-  const ValueId indices = n.input(1);
-  const Shape data = n.shape(0);
-  const Shape shape = b.shape(indices);
-  if (shape.empty()) throw ModelError("input 1 is a scalar, expected coordinates");
-  const int64_t depth = shape.back().constant();
-  if (depth < 0 || first_axis + static_cast<size_t>(depth) > data.size()) {
-    throw ModelError(fmt::format("coordinates of {} axes into {}", depth, to_string(data)));
-  }
-  std::vector<int64_t> extents;
-  for (size_t i = 0; i < static_cast<size_t>(depth); ++i) {
-    extents.push_back(data[first_axis + i].constant());
-  }
-  const ValueId sizes = b.constant(Tensor::of_integers(b.dtype(indices), extents));
-  const ValueId wrapped = b.add(indices, b.broadcast(sizes, shape));
-  return b.select(b.compare(CompareKind::kLt, indices, 0.0), wrapped, indices);
+  n.output(0, n.builder().gather_elements(n.input(0), n.input(1), axis));
 }
 
 void lower_gather_nd(NodeContext& n) {
@@ -47,8 +24,7 @@ void lower_gather_nd(NodeContext& n) {
   if (batch_dims < 0 || static_cast<size_t>(batch_dims) >= n.rank(1)) {
     throw ModelError(fmt::format("batch_dims is {}", batch_dims));
   }
-  const ValueId indices = wrap_coordinates(n, static_cast<size_t>(batch_dims));
-  n.output(0, n.builder().gather_nd(n.input(0), indices, static_cast<int>(batch_dims)));
+  n.output(0, n.builder().gather_nd(n.input(0), n.input(1), static_cast<int>(batch_dims)));
 }
 
 ScatterKind scatter_kind(NodeContext& n) {
@@ -62,16 +38,13 @@ ScatterKind scatter_kind(NodeContext& n) {
 }
 
 void lower_scatter_elements(NodeContext& n) {
-  PrimitiveBuilder& b = n.builder();
   const int axis = normalise_axis(n.integer("axis", 0), n.rank(0));
-  const ValueId indices = b.wrap_indices(n.input(1), n.shape(0)[static_cast<size_t>(axis)]);
-  n.output(0, b.node(Op::k_scatter_elements, {n.input(0), indices, n.input(2)},
-                     ScatterAttributes{.axis = axis, .kind = scatter_kind(n)}));
+  n.output(0, n.builder().node(Op::k_scatter_elements, {n.input(0), n.input(1), n.input(2)},
+                               ScatterAttributes{.axis = axis, .kind = scatter_kind(n)}));
 }
 
 void lower_scatter_nd(NodeContext& n) {
-  const ValueId indices = wrap_coordinates(n, 0);
-  n.output(0, n.builder().node(Op::k_scatter_nd, {n.input(0), indices, n.input(2)},
+  n.output(0, n.builder().node(Op::k_scatter_nd, {n.input(0), n.input(1), n.input(2)},
                                ScatterAttributes{.kind = scatter_kind(n)}));
 }
 

@@ -1,6 +1,9 @@
 // RNN, LSTM, GRU: the step of each (operators.md 4.7).
+#include <optional>
+
 #include "frontend/node_context.h"
 #include "frontend/operator_table.h"
+#include "frontend/quantisation.h"
 #include "frontend/recurrence.h"
 #include "frontend/recurrent_activations.h"
 
@@ -24,33 +27,35 @@ ValueId clipped(NodeContext& n, ValueId x) {
   return b.binary(Op::k_min, b.binary(Op::k_max, x, -bound), bound);
 }
 
-// h R^T
-ValueId recurrent_product(PrimitiveBuilder& b, ValueId hidden, ValueId weights) {
-  return b.matmul(hidden, b.transpose(weights, {1, 0}));
+RecurrentProduct float_products(PrimitiveBuilder& b) {
+  return [&b](ValueId x, const RecurrentWeights& weights, bool recurrent) {
+    return float_product(b, x, weights, recurrent);
+  };
 }
 
 void lower_rnn(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
   const auto activations = recurrent_activations(n, for_each_direction(n, {"Tanh"}));
   RecurrenceRule rule;
+  rule.product = float_products(b);
   rule.step = [&](const RecurrentWeights& w, ValueId projected, const RecurrentState& s) {
-    const ValueId sum = b.add(projected, recurrent_product(b, s.hidden, w.recurrent));
+    const ValueId sum = b.add(projected, rule.product(s.hidden, w, true));
     return RecurrentState{activations.at(w.direction)(b, clipped(n, sum)), {}};
   };
   lower_recurrence(n, rule);
 }
 
 // Gates i, o, f, c; peepholes i, o, f.
-void lower_lstm(NodeContext& n) {
+void lower_lstm(NodeContext& n, RecurrenceRule rule, int64_t hidden) {
   PrimitiveBuilder& b = n.builder();
-  const int64_t hidden = hidden_of(n);
   const auto activations =
       recurrent_activations(n, for_each_direction(n, {"Sigmoid", "Tanh", "Tanh"}));
   const bool input_forget = n.integer("input_forget", 0) != 0;
   constexpr size_t kPeepholes = 7;
-  RecurrenceRule rule{.gates = 4, .has_cell = true, .step = {}};
+  rule.gates = 4;
+  rule.has_cell = true;
   rule.step = [&](const RecurrentWeights& w, ValueId projected, const RecurrentState& s) {
-    const ValueId gates = b.add(projected, recurrent_product(b, s.hidden, w.recurrent));
+    const ValueId gates = b.add(projected, rule.product(s.hidden, w, true));
     const auto activation = [&](size_t i, ValueId x) {
       return activations.at(3 * w.direction + i)(b, clipped(n, x));
     };
@@ -75,13 +80,45 @@ void lower_lstm(NodeContext& n) {
   lower_recurrence(n, rule);
 }
 
+void lower_float_lstm(NodeContext& n) {
+  RecurrenceRule rule;
+  rule.product = float_products(n.builder());
+  lower_lstm(n, rule, hidden_of(n));
+}
+
+// com.microsoft: integer weights; the input as a whole and the state of each step are quantised
+// by their own ranges. Inputs from 8 on: scale and zero point of W, then of R.
+void lower_dynamic_quantize_lstm(NodeContext& n) {
+  PrimitiveBuilder& b = n.builder();
+  RecurrenceRule rule;
+  rule.quantised = true;
+  rule.product = [&](ValueId x, const RecurrentWeights& w, bool recurrent) {
+    const size_t scale_input = recurrent ? 10 : 8;
+    const auto d = static_cast<int64_t>(w.direction);
+    const auto own = [&](size_t input) {
+      return b.drop_axis(b.slice_axis(n.input(input), 0, Dim(d), Dim(d + 1)), 0);
+    };
+    const DynamicQuantisation q = quantise_dynamically(b, x);
+    const ValueId weights = less_zero_point(
+        b, recurrent ? w.recurrent : w.input,
+        n.has_input(scale_input + 1) ? std::optional(own(scale_input + 1)) : std::nullopt);
+    const ValueId sum = b.matmul(less_zero_point(b, q.value, q.zero_point), weights);
+    return b.mul(b.cast(sum, DType::kF32), b.mul(own(scale_input), q.scale));
+  };
+  const int64_t hidden = n.shape(2).at(1).constant();
+  lower_lstm(n, rule, hidden);
+}
+
 // Gates z, r, h. With linear_before_reset the reset gate acts after the recurrent product.
 void lower_gru(NodeContext& n) {
   PrimitiveBuilder& b = n.builder();
   const int64_t hidden = hidden_of(n);
   const auto activations = recurrent_activations(n, for_each_direction(n, {"Sigmoid", "Tanh"}));
   const bool linear_before_reset = n.integer("linear_before_reset", 0) != 0;
-  RecurrenceRule rule{.gates = 3, .separate_recurrent_bias = true, .step = {}};
+  RecurrenceRule rule;
+  rule.gates = 3;
+  rule.separate_recurrent_bias = true;
+  rule.product = float_products(b);
   rule.step = [&](const RecurrentWeights& w, ValueId projected, const RecurrentState& s) {
     const auto activation = [&](size_t i, ValueId x) {
       return activations.at(2 * w.direction + i)(b, clipped(n, x));
@@ -90,18 +127,18 @@ void lower_gru(NodeContext& n) {
       if (!w.recurrent_bias) return x;
       return b.add(x, b.slice_axis(*w.recurrent_bias, 0, Dim(first * hidden), Dim(limit * hidden)));
     };
-    const auto rows = [&](int64_t first, int64_t limit) {
-      return b.slice_axis(w.recurrent, 0, Dim(first * hidden), Dim(limit * hidden));
+    const auto product = [&](ValueId x, int64_t first, int64_t limit) {
+      const ValueId rows = b.slice_axis(w.recurrent, 0, Dim(first * hidden), Dim(limit * hidden));
+      return b.matmul(x, b.transpose(rows, {1, 0}));
     };
-    const ValueId both = biased(recurrent_product(b, s.hidden, rows(0, 2)), 0, 2);
+    const ValueId both = biased(product(s.hidden, 0, 2), 0, 2);
     const ValueId update =
         activation(0, b.add(gate(b, projected, 0, hidden), gate(b, both, 0, hidden)));
     const ValueId reset =
         activation(0, b.add(gate(b, projected, 1, hidden), gate(b, both, 1, hidden)));
-    const ValueId recalled =
-        linear_before_reset
-            ? b.mul(reset, biased(recurrent_product(b, s.hidden, rows(2, 3)), 2, 3))
-            : biased(recurrent_product(b, b.mul(reset, s.hidden), rows(2, 3)), 2, 3);
+    const ValueId recalled = linear_before_reset
+                                 ? b.mul(reset, biased(product(s.hidden, 2, 3), 2, 3))
+                                 : biased(product(b.mul(reset, s.hidden), 2, 3), 2, 3);
     const ValueId candidate = activation(1, b.add(gate(b, projected, 2, hidden), recalled));
     const ValueId kept = b.mul(update, s.hidden);
     return RecurrentState{b.add(b.mul(b.sub(1.0, update), candidate), kept), {}};
@@ -111,8 +148,9 @@ void lower_gru(NodeContext& n) {
 
 constexpr OperatorRow kRows[] = {
     {"GRU", 7, lower_gru},
-    {"LSTM", 7, lower_lstm},
+    {"LSTM", 7, lower_float_lstm},
     {"RNN", 7, lower_rnn},
+    {"DynamicQuantizeLSTM", 1, lower_dynamic_quantize_lstm, "com.microsoft"},
 };
 
 }  // namespace

@@ -18,15 +18,12 @@ void require_usable(const OnnxTensor& tensor, const std::string& name) {
 
 // What a value that must be known depends on, and what to do about it.
 std::string dependence(const std::vector<std::string>& inputs) {
-  if (inputs.size() == 1) {
-    return fmt::format("depends on the input '{0}'\nhelp: pass --bind {0}=FILE.npy", inputs[0]);
-  }
-  if (inputs.size() == 2) {
-    return fmt::format(
-        "depends on the inputs '{0}' and '{1}'\nhelp: pass --bind {0}=FILE.npy --bind {1}=FILE.npy",
-        inputs[0], inputs[1]);
-  }
-  return "depends on data";
+  constexpr size_t kMostNamed = 4;
+  if (inputs.empty() || inputs.size() > kMostNamed) return "depends on data";
+  std::string flags;
+  for (const std::string& input : inputs) flags += fmt::format(" --bind {}=FILE.npy", input);
+  return fmt::format("depends on the input{} '{}'\nhelp: pass{}", inputs.size() == 1 ? "" : "s",
+                     fmt::join(inputs, "', '"), flags);
 }
 
 Shape shape_of(const std::vector<int64_t>& extents) {

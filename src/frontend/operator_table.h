@@ -46,6 +46,7 @@ std::span<const OperatorRow> contrib_operators();
 std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> convolution_operators();
 std::span<const OperatorRow> dropout_operators();
+std::span<const OperatorRow> dynamic_operators();
 std::span<const OperatorRow> einsum_operators();
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> image_operators();
@@ -60,11 +61,15 @@ std::span<const OperatorRow> quantised_operators();
 std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> resize_operators();
+std::span<const OperatorRow> roi_operators();
 std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> sequence_operators();
 std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> signal_operators();
 std::span<const OperatorRow> slicing_operators();
 std::span<const OperatorRow> softmax_operators();
+std::span<const OperatorRow> state_space_operators();
+std::span<const OperatorRow> text_operators();
+std::span<const OperatorRow> unsupported_operators();
 
 }  // namespace stitch

@@ -26,6 +26,7 @@ class PrimitiveBuilder {
   Graph& graph() { return graph_; }
   // The ONNX node to which the primitives from here on belong.
   void set_source(SourceId source) { source_ = source; }
+  SourceId source() const { return source_; }
   const ValueType& type(ValueId x) const { return graph_.type(x); }
   DType dtype(ValueId x) const { return graph_.type(x).dtype; }
   // A copy: references into the graph end with the next append.

@@ -30,9 +30,9 @@ class Recurrence {
     if (recurrent.size() != 3) throw ModelError("input 2 does not have rank 3");
     extents_ = {.steps = b_.dim(x_, 0).constant(),
                 .batch = b_.dim(x_, 1).constant(),
-                .hidden = recurrent[2],
+                .hidden = recurrent[rule.quantised ? 1 : 2],
                 .directions = static_cast<size_t>(recurrent[0])};
-    if (recurrent[1] != rule.gates * extents_.hidden) {
+    if (recurrent[rule.quantised ? 2 : 1] != rule.gates * extents_.hidden) {
       throw ModelError(fmt::format("recurrent weights of shape {}, expected {} gates of {}",
                                    to_string(n.shape(kR)), rule.gates, extents_.hidden));
     }
@@ -78,8 +78,11 @@ class Recurrence {
   RecurrentWeights weights_of(size_t d) {
     RecurrentWeights w;
     w.direction = d;
-    w.input = of_direction(b_.cast(n_.input(kW), compute_), d);
-    w.recurrent = of_direction(b_.cast(n_.input(kR), compute_), d);
+    const auto weights = [&](size_t input) {
+      return rule_.quantised ? n_.input(input) : b_.cast(n_.input(input), compute_);
+    };
+    w.input = of_direction(weights(kW), d);
+    w.recurrent = of_direction(weights(kR), d);
     if (n_.has_input(kBias)) {
       const ValueId both = of_direction(b_.cast(n_.input(kBias), compute_), d);
       const Dim half(rule_.gates * extents_.hidden);
@@ -99,7 +102,7 @@ class Recurrence {
 
   // The inputs of all steps times the weights, one matmul.
   ValueId project(const RecurrentWeights& w) {
-    ValueId projected = b_.matmul(x_, b_.transpose(w.input, {1, 0}));
+    ValueId projected = rule_.product(x_, w, false);
     if (w.input_bias) projected = b_.add(projected, *w.input_bias);
     if (w.recurrent_bias && !rule_.separate_recurrent_bias) {
       projected = b_.add(projected, *w.recurrent_bias);
@@ -147,6 +150,11 @@ class Recurrence {
 }  // namespace
 
 void lower_recurrence(NodeContext& n, const RecurrenceRule& rule) { Recurrence(n, rule).run(); }
+
+ValueId float_product(PrimitiveBuilder& b, ValueId x, const RecurrentWeights& weights,
+                      bool recurrent) {
+  return b.matmul(x, b.transpose(recurrent ? weights.recurrent : weights.input, {1, 0}));
+}
 
 ValueId gate(PrimitiveBuilder& b, ValueId gates, int64_t index, int64_t hidden) {
   const int axis = static_cast<int>(b.rank(gates)) - 1;
