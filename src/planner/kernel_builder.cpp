@@ -37,7 +37,10 @@ class Building {
     structure_ = find_structure(nodes_, stored_);
     if (structure_.clusters.size() == 1) {
       split_axes_ = split_reductions(nodes_, structure_, device_);
-      if (split_axes_.empty()) return assemble({&structure_.clusters.front()});
+      if (split_axes_.empty()) {
+        if (waits_may_pay()) return assemble_exchange();
+        return assemble({&structure_.clusters.front()});
+      }
       structure_ = find_structure(nodes_, stored_);
     }
     if (structure_.reason.empty()) {
@@ -115,6 +118,78 @@ class Building {
     return std::binary_search(request_.nodes.begin(), request_.nodes.end(), node);
   }
 
+  // Blocks that share rows and wait for each other, where that is allowed and faster.
+  bool waits_may_pay() {
+    if (!request_.may_wait || !structure_.clusters.front().has_reduce) return false;
+    exchange_ = split_waiting_reductions(nodes_, structure_, device_);
+    return !exchange_.parts.empty();
+  }
+
+  // All stages have one mapping; each begins where results of other blocks are read. The twin has a
+  // block per row and waits for nothing.
+  BuiltKernel assemble_exchange() {
+    std::vector<AtomId> rows = structure_.clusters.front().rows;
+    rows.insert(rows.end(), exchange_.parts.begin(), exchange_.parts.end());
+    structure_ = one_cluster(nodes_, stored_, rows);
+    std::unordered_map<AccessValueId, BufferId> stores;
+    for (const AccessValueId clone : stored_) {
+      stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
+    }
+    KernelTraffic traffic(nodes_);
+    StageRequest request;
+    request.buffers = &stores;
+    request.device = &device_;
+    request.traffic = &traffic;
+    request.block = request_.block;
+    request.block_axes = exchange_.parts;
+    request.exchanged = exchange_.exchanged;
+    BuiltStage built = build_stage(nodes_, structure_, structure_.clusters.front(), request);
+    Kernel kernel;
+    kernel.block = built.block;
+    kernel.shared_bytes = built.shared_bytes;
+    kernel.cooperative = true;
+    for (const AccessValueId value : exchange_.exchanged) add_scratch(built, value, traffic);
+    Part part;
+    part.blocks = built.blocks();
+    part.stages = stages_of(built);
+    kernel.counters =
+        static_cast<int>(part.stages.size() - 1) * static_cast<int>(built.stage.mapping.grid_x);
+    kernel.bytes = traffic.counts();
+    kernel.estimate.barrier_us = device_.barrier_us * static_cast<double>(part.stages.size() - 1);
+    estimate(kernel, built, part.blocks);
+    kernel.places = std::move(built.places);
+    kernel.parts.push_back(std::move(part));
+    collect_sources(kernel);
+    note_loads();
+    KernelRequest without = request_;
+    without.may_wait = false;
+    std::variant<BuiltKernel, KernelCut> twin = Building(plan_, buffers_, device_, without).run();
+    kernel.twin.push_back(std::move(std::get<BuiltKernel>(twin).kernel));
+    return {std::move(kernel), traffic.read_bytes()};
+  }
+
+  // Cuts the groups of a stage in front of each exchange.
+  std::vector<Stage> stages_of(const BuiltStage& built) const {
+    std::vector<Stage> stages;
+    std::set<size_t> borders(built.exchanges.begin(), built.exchanges.end());
+    for (size_t g = 0; g < built.stage.groups.size(); ++g) {
+      if (g == 0 || borders.count(g) != 0) {
+        Stage stage = built.stage;
+        stage.groups.clear();
+        stage.guards = exchange_.guards;
+        if (g > 0) {
+          stage.before = Separation::kRowBarrier;
+          stage.split_axes = exchange_.parts;
+          stage.counter =
+              static_cast<int>(stages.size() - 1) * static_cast<int>(built.stage.mapping.grid_x);
+        }
+        stages.push_back(std::move(stage));
+      }
+      stages.back().groups.push_back(built.stage.groups[g]);
+    }
+    return stages;
+  }
+
   // Two levels, of which the second is so small that the block which arrives last does it alone.
   bool one_block_can_finish() const {
     if (structure_.clusters.size() != 2 || structure_.clusters[1].level != 1) return false;
@@ -144,7 +219,12 @@ class Building {
       stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
     }
     KernelTraffic traffic(nodes_);
-    StageRequest request = {&stores, &device_, &traffic, request_.block, split_axes_, {}};
+    StageRequest request;
+    request.buffers = &stores;
+    request.device = &device_;
+    request.traffic = &traffic;
+    request.block = request_.block;
+    request.block_axes = split_axes_;
     BuiltStage first = build_stage(nodes_, structure_, *clusters.front(), request);
     Kernel kernel;
     kernel.block = first.block;
@@ -184,19 +264,23 @@ class Building {
     std::vector<AccessValueId> scratch;
     for (const AccessValueId value : read) {
       if (first.places.count(value) == 0) continue;
-      Place place;
-      place.kind = PlaceKind::kScratch;
-      place.axes = scratch_order(first.stage.mapping, nodes_.atoms(value));
-      place.strides.assign(place.axes.size(), 1);
-      for (size_t d = place.axes.size(); d-- > 1;) {
-        place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
-      }
-      place.buffer = buffers_.add_scratch(value);
-      traffic.add_scratch(plan_.buffers[place.buffer.index].bytes);
-      first.places[value].push_back(std::move(place));
+      add_scratch(first, value, traffic);
       scratch.push_back(value);
     }
     return scratch;
+  }
+
+  void add_scratch(BuiltStage& built, AccessValueId value, KernelTraffic& traffic) {
+    Place place;
+    place.kind = PlaceKind::kScratch;
+    place.axes = scratch_order(built.stage.mapping, nodes_.atoms(value));
+    place.strides.assign(place.axes.size(), 1);
+    for (size_t d = place.axes.size(); d-- > 1;) {
+      place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
+    }
+    place.buffer = buffers_.add_scratch(value);
+    traffic.add_scratch(plan_.buffers[place.buffer.index].bytes);
+    built.places[value].push_back(std::move(place));
   }
 
   // Neighbouring lanes write and read neighbours: rows inside where lanes run along them.
@@ -275,6 +359,7 @@ class Building {
   std::vector<AccessValueId> stored_;
   KernelStructure structure_;
   std::vector<AtomId> split_axes_;  // parts of a row, where blocks share rows
+  RowExchange exchange_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct KernelRequest {
   std::vector<AccessNodeId> nodes;    // of the plan's graph, topological
   std::vector<AccessValueId> stored;  // values of these nodes that others need
   int block = 0;                      // a block size that is given; 0: free
+  bool may_wait = true;               // blocks may wait for each other
 };
 
 struct BuiltKernel {

@@ -192,8 +192,8 @@ KernelNodes::Halves KernelNodes::split(AtomId atom, int64_t inner_extent) {
   return halves;
 }
 
-void KernelNodes::split_reduce(AccessNodeId id, const std::vector<AtomId>& parts,
-                               const std::vector<Guard>& guards) {
+AccessValueId KernelNodes::split_reduce(AccessNodeId id, const std::vector<AtomId>& parts,
+                                        const std::vector<Guard>& guards) {
   AccessNode part = graph_->node(id);
   AccessNode whole = part;
   const AccessValueId result(graph_->values.size());
@@ -222,6 +222,7 @@ void KernelNodes::split_reduce(AccessNodeId id, const std::vector<AtomId>& parts
   graph_->nodes.push_back(std::move(part));
   graph_->nodes[id.index] = std::move(whole);
   nodes_.insert(std::find(nodes_.begin(), nodes_.end(), id), part_id);
+  return result;
 }
 
 void KernelNodes::rename_reduced(AccessNodeId id) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "planner/access_graph.h"
@@ -40,11 +41,15 @@ class KernelNodes {
   // The atom becomes (outer, inner); inner has `inner_extent`.
   Halves split(AtomId atom, int64_t inner_extent);
   // Makes two nodes of a reduce: one per assignment of `parts` (atoms that it reduces), then the
-  // reduce of those over `parts`. Points where a guard fails do not exist.
-  void split_reduce(AccessNodeId node, const std::vector<AtomId>& parts,
-                    const std::vector<Guard>& guards);
+  // reduce of those over `parts`. Points where a guard fails do not exist. Returns the result per
+  // part.
+  AccessValueId split_reduce(AccessNodeId node, const std::vector<AtomId>& parts,
+                             const std::vector<Guard>& guards);
   // Gives a node loop indices of its own: it will be computed inside of loops over the same atoms.
   void rename_reduced(AccessNodeId node);
+  // A reduce so short that every thread which needs it computes it by itself.
+  void mark_inline(AccessNodeId reduce) { inline_.insert(reduce); }
+  bool is_marked_inline(AccessNodeId reduce) const { return inline_.count(reduce) != 0; }
   // A node that only copies operand `operand` of `reader`, which then reads the copy, as does every
   // other node whose operand is the same read.
   AccessValueId insert_copy(AccessNodeId reader, size_t operand);
@@ -65,6 +70,7 @@ class KernelNodes {
   std::unordered_map<AccessValueId, AccessNodeId> producers_;
   std::unordered_map<AccessValueId, std::vector<AtomId>> atoms_;
   std::unordered_map<AccessValueId, std::vector<ExprId>> original_index_;
+  std::unordered_set<AccessNodeId> inline_;
 };
 
 }  // namespace stitch

@@ -55,7 +55,8 @@ class StructureFinder {
     std::unordered_set<AccessValueId> dominants;
     for (const AccessNodeId id : nodes.nodes()) {
       const AccessNode& node = nodes.graph().node(id);
-      if (is_reduce(node) && !is_inline_reduce(nodes.graph(), node)) {
+      if (is_reduce(node) && !is_inline_reduce(nodes.graph(), node) &&
+          !nodes.is_marked_inline(id)) {
         dominants.insert(node.results.front());
       }
     }
@@ -69,6 +70,18 @@ class StructureFinder {
     for (const RootKind kind : {RootKind::kReduce, RootKind::kStore}) {
       for (size_t i = 0; i < result_.roots.size(); ++i) {
         if (result_.roots[i].kind == kind) assign(i);
+      }
+    }
+    return std::move(result_);
+  }
+
+  KernelStructure run_together(std::vector<AtomId> rows) {
+    Cluster cluster;
+    cluster.rows = std::move(rows);
+    result_.clusters.push_back(std::move(cluster));
+    for (const RootKind kind : {RootKind::kReduce, RootKind::kStore}) {
+      for (size_t i = 0; i < result_.roots.size(); ++i) {
+        if (result_.roots[i].kind == kind) join(i, 0);
       }
     }
     return std::move(result_);
@@ -284,6 +297,11 @@ bool is_inline_reduce(const AccessGraph& graph, const AccessNode& node) {
 
 KernelStructure find_structure(KernelNodes& nodes, std::span<const AccessValueId> stored) {
   return StructureFinder(nodes, stored).run();
+}
+
+KernelStructure one_cluster(KernelNodes& nodes, std::span<const AccessValueId> stored,
+                            std::vector<AtomId> rows) {
+  return StructureFinder(nodes, stored).run_together(std::move(rows));
 }
 
 }  // namespace stitch

@@ -44,6 +44,10 @@ bool is_reduce(const AccessNode& node);
 // `stored`: clones that leave the kernel.
 KernelStructure find_structure(KernelNodes& nodes, std::span<const AccessValueId> stored);
 
+// The same roots in one cluster with given rows: blocks that share a row exchange what is missing.
+KernelStructure one_cluster(KernelNodes& nodes, std::span<const AccessValueId> stored,
+                            std::vector<AtomId> rows);
+
 // Product of the extents.
 int64_t point_count(const IndexPool& pool, std::span<const AtomId> atoms);
 bool contains(std::span<const AtomId> atoms, AtomId atom);

@@ -13,7 +13,13 @@ void set_launch(Kernel& kernel, const DeviceModel& device) {
       std::min(1.0, static_cast<double>(resident) * kernel.block / device.threads_per_sm);
   finish_estimate(kernel.estimate, device);
   // Residency matters to kernels whose blocks wait for each other; the others get a loose bound.
-  kernel.min_blocks_per_sm = kernel.cooperative ? std::max(resident, 1) : 1;
+  kernel.min_blocks_per_sm = 1;
+  if (kernel.cooperative) {
+    int64_t blocks = 0;
+    for (const Part& part : kernel.parts) blocks += part.blocks;
+    kernel.min_blocks_per_sm = static_cast<int>((blocks + device.sm_count - 1) / device.sm_count);
+  }
+  for (Kernel& twin : kernel.twin) set_launch(twin, device);
 }
 
 }  // namespace stitch

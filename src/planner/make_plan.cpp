@@ -226,6 +226,7 @@ class Planner {
     for (Step& step : plan_.steps) {
       if (Kernel* const kernel = std::get_if<Kernel>(&step)) {
         kernel->name = kernel_name(number, *plan_.graph.graph, kernel->sources);
+        for (Kernel& twin : kernel->twin) twin.name = kernel->name + "_twin";
       }
       ++number;
     }

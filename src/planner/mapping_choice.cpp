@@ -14,6 +14,8 @@ constexpr int64_t kLoadsInFlight = 4;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+int64_t all_rows(const MappingProblem& problem) { return problem.rows * problem.blocks_beside; }
+
 int64_t steps_of(const MappingProblem& problem, int64_t threads, int64_t vector) {
   return std::max<int64_t>(ceil_div(problem.columns, threads * vector), 1);
 }
@@ -41,9 +43,9 @@ int threads_for_row(const MappingProblem& problem, const DeviceModel& device, in
   int threads = lanes_per_row(problem, vector);
   const int limit = problem.block != 0 ? problem.block : kLargestBlock;
   const int arrays = std::max(problem.live_arrays, 1);
-  while (threads >= kWarp && threads < limit && steps_of(problem, threads, vector) > 1) {
+  while (threads < limit && steps_of(problem, threads, vector) > 1) {
     const bool full = steps_of(problem, threads, vector) * vector * arrays > kMostRowElements;
-    const bool idle = threads < kBlock && problem.rows * threads / kBlock < device.sm_count;
+    const bool idle = threads < kBlock && all_rows(problem) * threads / kBlock < device.sm_count;
     if (!full && !idle) break;
     threads *= 2;
   }
@@ -57,7 +59,7 @@ int rows_in_flight(const MappingProblem& problem, const DeviceModel& device, int
   int rows = 1;
   while (rows < 8 && steps * rows * problem.loads < kLoadsInFlight &&
          steps * vector * arrays * rows * 2 <= kMostRowElements / 2 &&
-         problem.rows * threads / kBlock / (rows * 2) >= 4 * device.sm_count) {
+         all_rows(problem) * threads / kBlock / (rows * 2) >= 4 * device.sm_count) {
     rows *= 2;
   }
   return rows;
@@ -86,14 +88,15 @@ MappingNumbers column_mapping(const MappingProblem& problem, const DeviceModel& 
   const int block = problem.block != 0 ? problem.block : kBlock;
   int64_t vector = problem.row_vector;
   // Fewer rows per thread before fewer threads than the device can use.
-  while (vector > 1 && problem.rows / vector * std::min<int64_t>(problem.columns, block / kWarp) <
-                           static_cast<int64_t>(device.sm_count) * block) {
+  while (vector > 1 &&
+         all_rows(problem) / vector * std::min<int64_t>(problem.columns, block / kWarp) <
+             static_cast<int64_t>(device.sm_count) * block) {
     vector /= 2;
   }
   numbers.rows_per_thread = static_cast<int>(vector);
   int row_threads = kWarp;
   const auto fits = [&](int threads) {
-    return threads <= block && problem.rows / (threads * vector) >= 2 * device.sm_count &&
+    return threads <= block && all_rows(problem) / (threads * vector) >= 2 * device.sm_count &&
            steps_of(problem, block / threads, 1) * vector * std::max(problem.live_arrays, 1) <=
                kMostRowElements;
   };

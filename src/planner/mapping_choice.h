@@ -10,6 +10,7 @@ namespace stitch {
 // What a stage has to do, as far as its mapping depends on it.
 struct MappingProblem {
   int64_t rows = 1;
+  int64_t blocks_beside = 1;  // blocks per row tile: parts of a row, or batches
   int64_t columns = 1;        // of the widest group
   int64_t element_bytes = 4;  // of the largest access
   int64_t row_vector = 1;     // widest aligned access along the rows (lanes along rows)

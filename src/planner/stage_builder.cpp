@@ -61,6 +61,7 @@ class StageBuilder {
     MappingProblem problem;
     IndexPool& pool = nodes_.pool();
     problem.rows = point_count(pool, geometry_.rows);
+    problem.blocks_beside = point_count(pool, request_.block_axes);
     for (const StageGroup& group : groups_.groups) {
       problem.columns = std::max(problem.columns, point_count(pool, group.columns));
     }
@@ -223,6 +224,7 @@ class StageBuilder {
       group.mapping.unrolled = keeps || steps * group.mapping.vector <= kMostUnrolledElements;
     }
     std::set<AccessNodeId> in_group;
+    if (reads_exchanged(from)) built_.exchanges.push_back(built_.stage.groups.size());
     for (const StageRoot& root : from.roots) {
       Root to;
       to.kind = root.kind;
@@ -242,6 +244,18 @@ class StageBuilder {
     count_traffic(group, from);
     built_.reduce_depth = std::max(built_.reduce_depth, from.depth);
     built_.stage.groups.push_back(std::move(group));
+  }
+
+  bool reads_exchanged(const StageGroup& group) const {
+    const std::vector<AccessValueId>& exchanged = request_.exchanged;
+    for (const StageRoot& root : group.roots) {
+      for (const TracedRead& read : root.trace.placed) {
+        if (std::find(exchanged.begin(), exchanged.end(), read.value) != exchanged.end()) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   void count_traffic(const Group& group, const StageGroup& from) {

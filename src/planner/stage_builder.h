@@ -19,15 +19,17 @@ struct StageRequest {
   int block = 0;                     // given block size; 0: free
 
   // Of a stage among several.
-  std::vector<AtomId> block_axes;      // row atoms that go to blockIdx.y, outer first
-  std::vector<AccessValueId> scratch;  // results of earlier stages
-  const StageMapping* like = nullptr;  // the same rows on the same threads as this mapping
-  bool one_block = false;              // the block that arrives last does all rows
+  std::vector<AtomId> block_axes;        // row atoms that go to blockIdx.y, outer first
+  std::vector<AccessValueId> scratch;    // results of earlier stages
+  std::vector<AccessValueId> exchanged;  // results that other blocks of the row read, in this stage
+  const StageMapping* like = nullptr;    // the same rows on the same threads as this mapping
+  bool one_block = false;                // the block that arrives last does all rows
 };
 
 struct BuiltStage {
   Stage stage;
   std::map<AccessValueId, std::vector<Place>> places;
+  std::vector<size_t> exchanges;  // groups that read exchanged results
   int block = 0;
   int64_t shared_bytes = 0;
   int registers = 0;        // assumed per thread

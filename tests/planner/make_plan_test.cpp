@@ -252,3 +252,26 @@ TEST_CASE("a matrix product by the library is a call between buffers") {
   REQUIRE(std::holds_alternative<LibraryMatmul>(planned->plan.steps[0]));
   CHECK(std::get<LibraryMatmul>(planned->plan.steps[0]).layout.m == 200);
 }
+
+TEST_CASE("blocks that share a row exchange its sums at a barrier and keep their part of the row") {
+  const auto planned = plan_text_graph(softmax_graph(4, 131072));
+  REQUIRE(planned->plan.steps.size() == 1);
+  CHECK(planned->problems().empty());
+  const Kernel& kernel = *planned->kernels()[0];
+  const std::vector<Stage>& stages = kernel.parts.at(0).stages;
+  REQUIRE(stages.size() == 3);
+  for (size_t s = 1; s < stages.size(); ++s) {
+    CHECK(stages[s].before == Separation::kRowBarrier);
+    CHECK(stages[s].split_axes == stages[0].mapping.block_axes);
+    CHECK(stages[s].counter == static_cast<int>(s - 1) * 4);
+  }
+  CHECK(kernel.cooperative);
+  CHECK(kernel.counters == 2 * 4);
+  CHECK(kernel.bytes.bytes * 100 < kernel.bytes.compulsory * 102);
+  CHECK(places_of_kind(kernel, PlaceKind::kRegisterArray) == 2);
+  CHECK(places_of_kind(kernel, PlaceKind::kScratch) == 2);
+  // The twin waits for nothing.
+  REQUIRE(kernel.twin.size() == 1);
+  CHECK_FALSE(kernel.twin[0].cooperative);
+  CHECK(kernel.twin[0].counters == 0);
+}
