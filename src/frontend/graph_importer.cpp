@@ -300,7 +300,10 @@ ImportedValuePtr GraphImporter::find_value(const std::string& name) const {
   if (auto value = scope_->find(name)) return value;
   if (scope_->defines(name)) return nullptr;  // an input that the caller of a function left out
   std::string message = fmt::format("'{}' is not defined by any node, input or initialiser", name);
-  const auto names = scope_->names();
+  auto names = scope_->names();
+  for (const OnnxNode& node : model_.graph.nodes) {  // those that are not imported too
+    names.insert(names.end(), node.outputs.begin(), node.outputs.end());
+  }
   if (const auto near = nearest_name(name, names)) {
     message += fmt::format("\nhelp: did you mean '{}'?", *near);
   }

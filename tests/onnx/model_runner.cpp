@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -48,10 +49,12 @@ double allowed_error(DType dtype, const OutputTolerance& tolerance) {
   return 0;
 }
 
-std::string compare_whole_numbers(const Tensor& actual, const Tensor& expected) {
+std::string compare_whole_numbers(const Tensor& actual, const Tensor& expected, int64_t quanta) {
+  const bool quantised = expected.dtype() == DType::kI8 || expected.dtype() == DType::kU8;
   int64_t wrong = 0;
   for (int64_t i = 0; i < expected.element_count(); ++i) {
-    wrong += actual.integer(i) != expected.integer(i) ? 1 : 0;
+    const int64_t difference = std::abs(actual.integer(i) - expected.integer(i));
+    wrong += difference > (quantised ? quanta : 0) ? 1 : 0;
   }
   if (wrong == 0) return {};
   return fmt::format("{} of {} values differ", wrong, expected.element_count());
@@ -92,7 +95,7 @@ std::string compare_output(const Tensor& actual, const Tensor& expected,
     return fmt::format("type {}, expected {}", long_name(actual.dtype()),
                        long_name(expected.dtype()));
   }
-  if (!both_float) return compare_whole_numbers(actual, expected);
+  if (!both_float) return compare_whole_numbers(actual, expected, tolerance.quanta);
   double largest = 1e-6;
   double error = 0;
   bool within_onnx_rule = tolerance.absolute > 0 || tolerance.relative > 0;

@@ -24,6 +24,7 @@ struct OutputTolerance {
   double f64 = 1e-7;
   double f16 = 4e-3;
   double bf16 = 2e-2;
+  int64_t quanta = 0;  // by which 8-bit integers may differ
   // Besides, elements pass by atol + rtol * |expected| (the rule of ONNX's own tests); 0: off.
   double absolute = 0;
   double relative = 0;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "frontend/import_onnx.h"
+#include "frontend/onnx_model.h"
 #include "frontend/signature.h"
 #include "frontend/tensor_file.h"
 #include "graph/error.h"
@@ -43,7 +44,7 @@ std::string out_of_scope(const ModelSignature& signature) {
 }
 
 bool is_unsupported(const ImportProblem& problem) {
-  for (const char* text : {"not supported", "depends on data", "the operator of domain"}) {
+  for (const char* text : {"not supported", "depends on data", "the operator exists from"}) {
     if (contains(problem.reason, text)) return true;
   }
   return false;
@@ -54,6 +55,11 @@ bool is_unsupported(const ImportProblem& problem) {
 std::string node_test_name(const std::filesystem::path& folder) {
   std::string name = folder.filename().string();
   return name.starts_with("test_") ? name.substr(5) : name;
+}
+
+std::string node_test_operator(const std::filesystem::path& folder) {
+  const OnnxModel model = read_model(folder / "model.onnx");
+  return model.graph.nodes.size() == 1 ? model.graph.nodes.front().op_type : "expanded";
 }
 
 std::vector<std::filesystem::path> node_test_folders(const std::filesystem::path& root) {

@@ -16,9 +16,10 @@ struct NodeTestResult {
 // Inputs that shapes depend on are bound as constants, as the importer's help line says.
 NodeTestResult run_node_test(const std::filesystem::path& folder);
 
-// "softmax_axis_1" for test_softmax_axis_1_expanded_ver18 and its like: the operator's tests sort
-// together.
+// "softmax_axis_1" for the folder test_softmax_axis_1.
 std::string node_test_name(const std::filesystem::path& folder);
+// The operator of a model of one node; "expanded" for the body of one as a model.
+std::string node_test_operator(const std::filesystem::path& folder);
 // Folders of a directory written by write_node_tests.py, sorted.
 std::vector<std::filesystem::path> node_test_folders(const std::filesystem::path& root);
 

@@ -1,6 +1,7 @@
 // Development tool: runs model folders through importer and evaluator, one line each.
 //
 //   run_models [--f64] [--bind INPUT] FOLDER...    FOLDER holds model.onnx and test_data_set_N
+//   run_models --import FOLDER...                  only imports, with weights or without, and times
 #include <fmt/format.h>
 
 #include <chrono>
@@ -8,7 +9,30 @@
 #include <filesystem>
 #include <string>
 
+#include "frontend/import_onnx.h"
 #include "onnx/model_runner.h"
+
+namespace {
+
+// Milliseconds that the import takes; the problems, if any.
+std::string import_only(const std::filesystem::path& folder) {
+  const auto start = std::chrono::steady_clock::now();
+  stitch::ImportOptions options;
+  options.weights_may_be_absent = true;
+  std::string text;
+  try {
+    const stitch::ImportResult result = stitch::import_onnx(folder / "model.onnx", options);
+    text = fmt::format("{} ONNX nodes, {} primitives", result.graph.onnx_node_count,
+                       result.graph.node_count());
+    for (const std::string& note : result.notes) text += "\nnote: " + note;
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  return fmt::format("{:.1f} ms, {}", spent.count(), text);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   stitch::RunOptions options;
@@ -19,6 +43,10 @@ int main(int argc, char** argv) {
     if (argument == "--f64") {
       options.precisions.push_back(stitch::EvaluationPrecision::kF64);
       continue;
+    }
+    if (argument == "--import") {
+      for (++i; i < argc; ++i) fmt::print("{}: {}\n", argv[i], import_only(argv[i]));
+      return 0;
     }
     if (argument == "--bind" && i + 1 < argc) {
       options.bound_inputs.emplace_back(argv[++i]);
