@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <set>
 
 #include "graph/attribute_fields.h"
@@ -226,10 +229,10 @@ class PlanPrinter {
     }
     if (value.graph_value.valid()) origin += fmt::format(" graph {}", value.graph_value.index);
     if (value.fill != AccessValue::kNoFill) {
-      const Tensor& fill = plan_.graph.fills[value.fill];
-      origin += is_integer(value.dtype) || value.dtype == DType::kBool
-                    ? fmt::format(" fill {}", fill.integer(0))
-                    : fmt::format(" fill {}", fill.real(0));
+      const std::span<const std::byte> bytes = plan_.graph.fills[value.fill].bytes();
+      uint64_t bits = 0;
+      std::memcpy(&bits, bytes.data(), std::min(bytes.size(), sizeof(bits)));
+      origin += fmt::format(" fill_bits {}", static_cast<int64_t>(bits));
     }
     line("value v{} {} {} {} strides {} dims ({}){} {}", id.index, word_of(value.kind),
          name(value.dtype), integers_text(value.extents), integers_text(value.strides), dims,
@@ -256,11 +259,11 @@ class PlanPrinter {
     std::visit(
         [&](const auto& fields) {
           visit_fields(fields, [&](std::string_view key, const auto& field) {
-            text += fmt::format(" {}={}", key, field_text(field));
+            text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, field_text(field));
           });
         },
         attributes);
-    return text.empty() ? "" : fmt::format(" {{{}}}", text.substr(1));
+    return text.empty() ? "" : fmt::format(" {{{}}}", text);
   }
 
   template <class Field>
@@ -298,8 +301,13 @@ class PlanPrinter {
          kernel.counters, kernel.cooperative ? " cooperative" : "", ids_text('s', kernel.sources));
     ++indent_;
     const Estimate& e = kernel.estimate;
-    line("estimate {} {} {} {} {} {} registers {} occupancy {}", e.launch_us, e.memory_us,
-         e.instruction_us, e.barrier_us, e.floor_us, e.total_us, e.registers, e.occupancy);
+    line(
+        "estimate_ns launch {} memory {} instructions {} barriers {} floor {} total {} registers "
+        "{} "
+        "occupancy_percent {}",
+        nanoseconds(e.launch_us), nanoseconds(e.memory_us), nanoseconds(e.instruction_us),
+        nanoseconds(e.barrier_us), nanoseconds(e.floor_us), nanoseconds(e.total_us), e.registers,
+        std::lround(e.occupancy * 100));
     line("bytes compulsory {} moved {} requested {}", kernel.bytes.compulsory, kernel.bytes.bytes,
          kernel.bytes.requested);
     for (const Part& part : kernel.parts) {
@@ -315,6 +323,8 @@ class PlanPrinter {
     for (const Kernel& twin : kernel.twin) print_kernel(twin, "twin");
     --indent_;
   }
+
+  static int64_t nanoseconds(double microseconds) { return std::llround(microseconds * 1e3); }
 
   void print_stage(const Stage& stage) {
     const StageMapping& m = stage.mapping;
