@@ -129,7 +129,7 @@ std::vector<std::string> ImageToolchain::flags(ImageVariant variant) const {
   if (!is_clang_) append(flags, {"-fno-gnu-unique", "-gno-record-gcc-switches"});
   switch (variant) {
     case ImageVariant::kPlain:
-      append(flags, {"-O2", "-g0"});
+      append(flags, {"-O1", "-g0"});  // as fast as -O2 on kernels, built in half the time
       break;
     case ImageVariant::kChecked:
       append(flags, {"-O1", "-g1", "-fsanitize=thread"});

@@ -91,7 +91,7 @@ CUresult LoadedKernels::launch(const char* name, const Shape& shape,
   CUlaunchConfig config = {};
   config.gridDimX = shape.grid;
   config.gridDimY = shape.grid_y;
-  config.gridDimZ = 1;
+  config.gridDimZ = shape.grid_z;
   config.blockDimX = shape.block;
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = shape.shared_bytes;

@@ -57,6 +57,7 @@ struct Shape {
   unsigned cluster = 1;
   bool cooperative = false;
   unsigned grid_y = 1;
+  unsigned grid_z = 1;
 };
 
 // A loaded image.

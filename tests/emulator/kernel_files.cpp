@@ -18,4 +18,15 @@ SourceText kernel_file(const std::string& name) {
   return {name, text.str()};
 }
 
+std::vector<std::string> marked_lines(const SourceText& source, const std::string& mark,
+                                      const std::string& kernel) {
+  std::vector<std::string> lines;
+  std::istringstream text(source.text);
+  std::string line;
+  for (int number = 1; std::getline(text, line); ++number)
+    if (line.ends_with("// " + mark + ": " + kernel))
+      lines.push_back(source.name + ":" + std::to_string(number));
+  return lines;
+}
+
 }  // namespace stitch::test

@@ -1,6 +1,5 @@
 // Every kind of defect is reported, with kernel, source line, block and thread, in every schedule.
 #include <algorithm>
-#include <sstream>
 
 #include "emulated_device.h"
 #include "kernel_files.h"
@@ -21,15 +20,8 @@ const LoadedKernels& kernels() {
   return kLoaded;
 }
 
-// "seeded_bugs.cu:12" for the lines that carry a mark such as "// here: missing_barrier".
-std::vector<std::string> marked_lines(const std::string& kind, const std::string& kernel) {
-  std::vector<std::string> lines;
-  std::istringstream text(source().text);
-  std::string line;
-  for (int number = 1; std::getline(text, line); ++number)
-    if (line.ends_with("// " + kind + ": " + kernel))
-      lines.push_back("seeded_bugs.cu:" + std::to_string(number));
-  return lines;
+std::vector<std::string> marked(const std::string& mark, const std::string& kernel) {
+  return marked_lines(source(), mark, kernel);
 }
 
 // Lines inside device functions are reported as "seeded_bugs.cu:12 (function, file.cuh:3)".
@@ -48,8 +40,8 @@ struct Expected {
 // Runs a kernel in three schedules; each time the first report must be the expected one.
 template <class Run>
 void expect_report(const Expected& expected, Run run) {
-  auto lines = marked_lines("here", expected.kernel);
-  for (const std::string& line : marked_lines("either", expected.kernel)) lines.push_back(line);
+  auto lines = marked("here", expected.kernel);
+  for (const std::string& line : marked("either", expected.kernel)) lines.push_back(line);
   for (const auto order :
        {STITCH_EMULATOR_ASCENDING, STITCH_EMULATOR_DESCENDING, STITCH_EMULATOR_RANDOM}) {
     start({true, false, order, 3, 0});
@@ -64,7 +56,7 @@ void expect_report(const Expected& expected, Run run) {
     });
     REQUIRE(match != found.end());
     // Of a race either party may come second.
-    const auto others = marked_lines("other", expected.kernel);
+    const auto others = marked("other", expected.kernel);
     CHECK((names_line(match->line, lines) || names_line(match->line, others)));
     if (!others.empty())
       CHECK((names_line(match->other_line, others) || names_line(match->other_line, lines)));
@@ -248,7 +240,7 @@ TEST_CASE("shared memory of a block that has left its cluster is not to be read"
   for (const ReportView& report : found) UNSCOPED_INFO(report.text);
   REQUIRE(!found.empty());
   CHECK(found[0].kind == "cluster exit");
-  CHECK(names_line(found[0].line, marked_lines("here", "leaves_cluster")));
+  CHECK(names_line(found[0].line, marked("here", "leaves_cluster")));
   CHECK(found[0].block == 1);
 }
 
@@ -259,7 +251,7 @@ TEST_CASE("shared memory of a cluster needs a cluster barrier") {
   for (const ReportView& report : found) UNSCOPED_INFO(report.text);
   REQUIRE(!found.empty());
   CHECK((found[0].kind == "race" || found[0].kind == "undefined read"));
-  CHECK(names_line(found[0].line, marked_lines("here", "cluster_without_barrier")));
+  CHECK(names_line(found[0].line, marked("here", "cluster_without_barrier")));
 }
 
 TEST_CASE("an output that is not written whole is reported") {

@@ -78,7 +78,7 @@ void CheckedLaunch::warp_exits(const Block& block, unsigned warp) {
 
 bool CheckedLaunch::access(const Block& block, const Thread& thread, const Access& access) {
   const auto address = reinterpret_cast<std::uintptr_t>(access.address);
-  if (address - thread.view.stack_begin < thread.view.stack_bytes) return true;
+  if (address - reinterpret_cast<std::uintptr_t>(thread.stack) < kStackBytes) return true;
   Stamp now;
   now.block = block.id;
   now.site =

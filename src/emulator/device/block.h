@@ -13,6 +13,7 @@ namespace stitch::emulator {
 struct Thread {
   Fiber fiber;
   stitch_simt::ThreadView view{};
+  const unsigned char* stack = nullptr;
   unsigned linear = 0;  // index in the block
   unsigned warp = 0;
   unsigned cluster_generation = 0;  // when it arrived at the cluster barrier

@@ -9,18 +9,24 @@ namespace stitch::emulator {
 namespace {
 
 constexpr std::size_t kStacksPerChunk = 1024;
-constexpr std::size_t kChunkBytes = kStacksPerChunk * kStackBytes;
+constexpr std::size_t kChunkBytes = (kStacksPerChunk + 1) * kStackBytes;  // one to align with
 constexpr std::size_t kColours = 53;
 constexpr std::size_t kCacheLine = 64;
+
+void store_view(unsigned char* stack, const stitch_simt::ThreadView* view) {
+  std::memcpy(stack + stitch_simt::kViewOffset, &view, sizeof view);
+}
 
 }  // namespace
 
 #ifdef STITCH_EMULATOR_UCONTEXT
 
-void prepare_fiber(Fiber& fiber, unsigned char* stack, std::size_t colour, void (*entry)()) {
+void prepare_fiber(Fiber& fiber, unsigned char* stack, const stitch_simt::ThreadView* view,
+                   std::size_t colour, void (*entry)()) {
+  store_view(stack, view);
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = stack;
-  fiber.context.uc_stack.ss_size = kStackBytes - colour % kColours * kCacheLine;
+  fiber.context.uc_stack.ss_size = kStackBytes - (1 + colour % kColours) * kCacheLine;
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, entry, 0);
 }
@@ -57,7 +63,9 @@ stitch_emulator_switch:
 .size stitch_emulator_switch,.-stitch_emulator_switch
 )");
 
-void prepare_fiber(Fiber& fiber, unsigned char* stack, std::size_t colour, void (*entry)()) {
+void prepare_fiber(Fiber& fiber, unsigned char* stack, const stitch_simt::ThreadView* view,
+                   std::size_t colour, void (*entry)()) {
+  store_view(stack, view);
   constexpr std::size_t kSavedRegisters = 6;
   auto** top =
       reinterpret_cast<void**>(stack + kStackBytes - kCacheLine - colour % kColours * kCacheLine);
@@ -74,19 +82,28 @@ void switch_fiber(Fiber& from, Fiber& to) {
 
 #endif
 
-StackPool::~StackPool() {
-  for (unsigned char* chunk : chunks_) munmap(chunk, kChunkBytes);
+StackPool::~StackPool() { release_from(0); }
+
+void StackPool::trim() {
+  constexpr std::size_t kKeptChunks = 4;
+  release_from(kKeptChunks);
+}
+
+void StackPool::release_from(std::size_t chunk) {
+  for (; chunks_.size() > chunk; chunks_.pop_back()) munmap(chunks_.back().mapping, kChunkBytes);
 }
 
 unsigned char* StackPool::stack(std::size_t index) {
   while (index / kStacksPerChunk >= chunks_.size()) {
-    void* const chunk = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (chunk == MAP_FAILED) throw std::bad_alloc();
-    madvise(chunk, kChunkBytes, MADV_NOHUGEPAGE);  // one page per stack, not 2 MB
-    chunks_.push_back(static_cast<unsigned char*>(chunk));
+    void* const mapping = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    madvise(mapping, kChunkBytes, MADV_NOHUGEPAGE);  // one page per stack, not 2 MB
+    const auto address = reinterpret_cast<std::uintptr_t>(mapping);
+    chunks_.push_back({mapping, static_cast<unsigned char*>(mapping) +
+                                    (kStackBytes - address % kStackBytes) % kStackBytes});
   }
-  return chunks_[index / kStacksPerChunk] + index % kStacksPerChunk * kStackBytes;
+  return chunks_[index / kStacksPerChunk].first_stack + index % kStacksPerChunk * kStackBytes;
 }
 
 }  // namespace stitch::emulator

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "emulator/image_text/image_abi.h"
+
 #if !defined(__x86_64__) && !defined(STITCH_EMULATOR_UCONTEXT)
 #define STITCH_EMULATOR_UCONTEXT 1
 #endif
@@ -15,7 +17,7 @@
 
 namespace stitch::emulator {
 
-inline constexpr std::size_t kStackBytes = 64 << 10;
+using stitch_simt::kStackBytes;
 
 struct Fiber {
 #ifdef STITCH_EMULATOR_UCONTEXT
@@ -25,14 +27,17 @@ struct Fiber {
 #endif
 };
 
-// Makes `fiber` start at `entry` when it is first switched to; `entry` never returns. `colour`
-// shifts the first frame, so that the hot lines of many stacks do not share cache sets.
-void prepare_fiber(Fiber& fiber, unsigned char* stack, std::size_t colour, void (*entry)());
+// Makes `fiber` start at `entry` when it is first switched to; `entry` never returns. The address
+// of `view` goes to the end of the stack. `colour` shifts the first frame, so that the hot lines of
+// many stacks do not share cache sets.
+void prepare_fiber(Fiber& fiber, unsigned char* stack, const stitch_simt::ThreadView* view,
+                   std::size_t colour, void (*entry)());
 
 // Leaves `from`, which must be the running one, and continues `to`.
 void switch_fiber(Fiber& from, Fiber& to);
 
-// Stacks of kStackBytes, taken from the system in bulk and committed page by page as they are used.
+// Stacks of kStackBytes, aligned to as much, taken from the system in bulk and committed page by
+// page as they are used.
 class StackPool {
  public:
   StackPool() = default;
@@ -43,8 +48,17 @@ class StackPool {
   // The stack with a given number; the same memory each time. Throws std::bad_alloc.
   unsigned char* stack(std::size_t index);
 
+  // Between launches: keeps the stacks of usual launches, gives back those of very large ones.
+  void trim();
+
  private:
-  std::vector<unsigned char*> chunks_;
+  struct Chunk {
+    void* mapping = nullptr;
+    unsigned char* first_stack = nullptr;
+  };
+  void release_from(std::size_t chunk);
+
+  std::vector<Chunk> chunks_;
 };
 
 }  // namespace stitch::emulator

@@ -14,7 +14,6 @@ using stitch_simt::KernelRecord;
 
 struct Launch {
   const KernelRecord* kernel = nullptr;
-  const ImageEntry* image = nullptr;
   Extent grid{1, 1, 1};
   Extent block{1, 1, 1};
   unsigned shared_bytes = 0;

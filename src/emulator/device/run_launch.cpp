@@ -21,7 +21,7 @@ std::vector<std::uint32_t> shuffled(std::uint64_t count, std::uint64_t seed) {
 }  // namespace
 
 bool run_launch(const Launch& launch, const Schedule& schedule, LaunchObserver* observer,
-                ReportLog& reports, EventCounts& counts) {
+                LaunchResources& resources, ReportLog& reports, EventCounts& counts) {
   Schedule used = schedule;
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   const std::uint64_t clusters = blocks / launch.cluster;
@@ -31,11 +31,13 @@ bool run_launch(const Launch& launch, const Schedule& schedule, LaunchObserver* 
   if (used.order == Order::kRandom) running.shuffled_clusters = shuffled(clusters, used.seed);
   if (observer != nullptr) observer->launch_begins(launch);
 
+  while (resources.stacks.size() < used.host_threads)
+    resources.stacks.push_back(std::make_unique<StackPool>());
   std::vector<EventCounts> counted(used.host_threads);
   std::vector<std::exception_ptr> failures(used.host_threads);
   const auto work = [&](unsigned index) {
     try {
-      Worker worker(running);
+      Worker worker(running, *resources.stacks[index]);
       worker.run();
       counted[index] = worker.counts();
     } catch (...) {  // out of memory for stacks: thrown by the caller's thread below
@@ -47,6 +49,7 @@ bool run_launch(const Launch& launch, const Schedule& schedule, LaunchObserver* 
   for (unsigned i = 1; i < used.host_threads; ++i) threads.emplace_back(work, i);
   work(0);
   for (std::thread& thread : threads) thread.join();
+  for (const auto& stacks : resources.stacks) stacks->trim();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   for (const EventCounts& c : counted) counts += c;

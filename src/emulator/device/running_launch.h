@@ -2,9 +2,11 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "emulator/device/event_counts.h"
+#include "emulator/device/fiber.h"
 #include "emulator/device/launch.h"
 #include "emulator/device/observer.h"
 #include "emulator/device/report.h"
@@ -23,9 +25,14 @@ struct RunningLaunch {
   std::atomic<bool> aborted{false};
 };
 
+// What launches use one after another: stacks for each host thread.
+struct LaunchResources {
+  std::vector<std::unique_ptr<StackPool>> stacks;
+};
+
 // Runs a launch to its end and adds what happened to `counts`. False when it was stopped by an
 // error, which is then in `reports`.
 bool run_launch(const Launch& launch, const Schedule& schedule, LaunchObserver* observer,
-                ReportLog& reports, EventCounts& counts);
+                LaunchResources& resources, ReportLog& reports, EventCounts& counts);
 
 }  // namespace stitch::emulator

@@ -24,11 +24,12 @@ Extent extent_of(std::uint64_t linear, const Extent& in) {
 
 }  // namespace
 
-Worker::Worker(RunningLaunch& running)
+Worker::Worker(RunningLaunch& running, StackPool& stacks)
     : running_(running),
       launch_(running.launch),
       observer_(running.observer),
       threads_per_block_(launch_.block.x * launch_.block.y * launch_.block.z),
+      stacks_(stacks),
       random_state_(running.schedule.seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull) {}
 
 Worker::~Worker() = default;
@@ -66,7 +67,6 @@ std::uint64_t Worker::take_cluster() {
 
 void Worker::run() {
   current_worker = this;
-  launch_.image->enter_thread(&view_);
   const std::uint64_t clusters = running_.blocks / launch_.cluster;
   std::uint64_t idle_passes = 0, progress_before = 0;
   bool admit_more = true;
@@ -100,7 +100,6 @@ void Worker::run() {
   }
   block_ = nullptr;
   thread_ = nullptr;
-  view_ = nullptr;
   current_worker = nullptr;
 }
 
@@ -195,10 +194,9 @@ void Worker::prepare(Block& block, std::uint32_t id, unsigned rank) {
                    launch_.grid,
                    t % kLanes,
                    rank,
-                   block.arena,
-                   reinterpret_cast<std::uintptr_t>(stack),
-                   kStackBytes};
-    prepare_fiber(thread.fiber, stack, stack_number, thread_main);
+                   block.arena};
+    thread.stack = stack;
+    prepare_fiber(thread.fiber, stack, &thread.view, stack_number, thread_main);
     Warp& warp = block.warps[thread.warp];
     warp.alive |= 1u << t % kLanes;
     warp.ready = warp.alive;
@@ -215,7 +213,6 @@ void Worker::resume(Block& block) {
   Thread* const first = pick(block, 0);
   if (first != nullptr) {
     thread_ = first;
-    view_ = &first->view;
     switch_fiber(scheduler_, first->fiber);
   }
   if (block.alive == 0 || !block.spinning.empty() || running_.aborted) return;
@@ -273,7 +270,6 @@ void Worker::yield() {
 void Worker::switch_to(Thread* to) {
   Fiber& from = thread_->fiber;
   thread_ = to;
-  view_ = to != nullptr ? &to->view : nullptr;
   switch_fiber(from, to != nullptr ? to->fiber : scheduler_);
 }
 

@@ -16,7 +16,7 @@ namespace stitch::emulator {
 
 class Worker {
  public:
-  explicit Worker(RunningLaunch& running);
+  Worker(RunningLaunch& running, StackPool& stacks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -89,12 +89,11 @@ class Worker {
   std::vector<std::unique_ptr<ClusterSlot>> live_;
   std::vector<std::unique_ptr<ClusterSlot>> free_;
   unsigned slots_made_ = 0;
-  StackPool stacks_;
+  StackPool& stacks_;
   std::vector<std::unique_ptr<unsigned char[]>> arenas_;  // per block slot
   Fiber scheduler_;
   Block* block_ = nullptr;
   Thread* thread_ = nullptr;  // null while the scheduler itself runs
-  const stitch_simt::ThreadView* view_ = nullptr;
   std::unordered_map<const unsigned*, ClockRef> counter_clocks_;
   AsyncCopies copies_;
   EventCounts counts_;

@@ -12,6 +12,7 @@
 
 #include "emulator/device/launch.h"
 #include "emulator/device/report.h"
+#include "emulator/device/running_launch.h"
 #include "emulator/driver/call_counts.h"
 #include "emulator/driver/module.h"
 #include "emulator/driver/stream.h"
@@ -57,7 +58,8 @@ struct DeviceState {
   bool initialised = false;
   const DeviceModel* model = nullptr;
   Settings settings;
-  std::unique_ptr<DeviceMemory> memory;   // made by cuInit
+  std::unique_ptr<DeviceMemory> memory;  // made by cuInit
+  LaunchResources resources;
   ReportLog log;                          // of the launch or call in progress
   std::vector<Report> reports;            // with their lines
   std::vector<std::string> report_texts;  // as they were handed out, by index

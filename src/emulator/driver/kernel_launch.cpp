@@ -72,7 +72,6 @@ CUresult run_now(DeviceState& state, Function& function, const LaunchShape& shap
   }
   Launch launch;
   launch.kernel = object->find(function.name);
-  launch.image = &object->entry();
   launch.grid = shape.grid;
   launch.block = shape.block;
   launch.shared_bytes = shape.shared_bytes;
@@ -95,10 +94,10 @@ CUresult run_now(DeviceState& state, Function& function, const LaunchShape& shap
   bool completed = false;
   if (state.settings.observes()) {
     CheckedLaunch checker(*state.memory, state.log, state.settings.count);
-    completed = run_launch(launch, schedule, &checker, state.log, counts.events);
+    completed = run_launch(launch, schedule, &checker, state.resources, state.log, counts.events);
     counts.traffic += checker.traffic();
   } else {
-    completed = run_launch(launch, schedule, nullptr, state.log, counts.events);
+    completed = run_launch(launch, schedule, nullptr, state.resources, state.log, counts.events);
   }
   counts.host_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

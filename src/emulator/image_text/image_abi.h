@@ -7,7 +7,7 @@
 namespace stitch_simt {
 
 // Raised whenever a type below changes; an image of another version is refused.
-constexpr unsigned kImageAbiVersion = 1;
+constexpr unsigned kImageAbiVersion = 2;
 
 constexpr unsigned kWarpLanes = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
@@ -25,10 +25,15 @@ struct ThreadView {
   Extent grid_size;
   unsigned lane;
   unsigned cluster_rank;
-  unsigned char* arena;        // the block's shared memory
-  std::uintptr_t stack_begin;  // private memory: accesses are not reported
-  std::uintptr_t stack_bytes;
+  unsigned char* arena;  // the block's shared memory
 };
+
+// Each CUDA thread runs on a stack of its own, which is its private memory: kStackBytes, aligned to
+// as much, with the address of its ThreadView in the last bytes. So the view is found from any
+// address on the stack, on whatever thread of the host.
+constexpr std::uintptr_t kStackBytes = 64 << 10;
+constexpr std::uintptr_t kStackMask = kStackBytes - 1;
+constexpr std::uintptr_t kViewOffset = kStackBytes - sizeof(void*);
 
 // Why the lanes of a warp meet; counted apart.
 enum class Meeting : unsigned { kShuffle, kVote, kProduct, kMatrixLoad };
@@ -70,8 +75,7 @@ struct ImageEntry {
   bool checked;  // accesses are reported through DeviceCalls::access
   const KernelRecord* const* kernels;
   const KernelRecord* const* kernels_end;
-  void (*connect)(const DeviceCalls* calls);               // once, before anything else
-  void (*enter_thread)(const ThreadView* const* running);  // once per thread of the host
+  void (*connect)(const DeviceCalls* calls);  // once, before anything else
 };
 
 }  // namespace stitch_simt

@@ -13,13 +13,9 @@ extern const stitch_simt::KernelRecord* const __stop_stitch_kernels[]
 namespace stitch_simt {
 
 const DeviceCalls* calls;
-__thread const ThreadView* const* running;
 
 __attribute__((no_sanitize("thread"))) static void connect(const DeviceCalls* device_calls) {
   calls = device_calls;
-}
-__attribute__((no_sanitize("thread"))) static void enter_thread(const ThreadView* const* view) {
-  running = view;
 }
 
 }  // namespace stitch_simt
@@ -31,10 +27,8 @@ const stitch_simt::ImageEntry stitch_host_image = {stitch_simt::kImageAbiVersion
 #else
                                                    false,
 #endif
-                                                   __start_stitch_kernels,
-                                                   __stop_stitch_kernels,
-                                                   stitch_simt::connect,
-                                                   stitch_simt::enter_thread};
+                                                   __start_stitch_kernels, __stop_stitch_kernels,
+                                                   stitch_simt::connect};
 
 #ifdef STITCH_EMULATOR_CHECKED
 namespace stitch_simt {
@@ -42,8 +36,8 @@ namespace stitch_simt {
 __attribute__((always_inline, no_sanitize("thread"))) inline void seen(const void* address,
                                                                        unsigned bytes, bool write,
                                                                        const void* site) {
-  const ThreadView* const view = *running;
-  if (reinterpret_cast<std::uintptr_t>(address) - view->stack_begin < view->stack_bytes) return;
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (((reinterpret_cast<std::uintptr_t>(address) ^ frame) & ~kStackMask) == 0) return;
   calls->access(address, bytes, write, site);
 }
 }  // namespace stitch_simt
@@ -70,6 +64,23 @@ __attribute__((no_sanitize("thread"))) void __tsan_read_range(void* address, std
 }
 __attribute__((no_sanitize("thread"))) void __tsan_write_range(void* address, std::size_t bytes) {
   stitch_simt::seen(address, static_cast<unsigned>(bytes), true, STITCH_SIMT_SITE);
+}
+// Some compilers turn copies and fills into calls.
+__attribute__((no_sanitize("thread"))) void* __tsan_memcpy(void* to, const void* from,
+                                                           std::size_t bytes) {
+  stitch_simt::seen(from, static_cast<unsigned>(bytes), false, STITCH_SIMT_SITE);
+  stitch_simt::seen(to, static_cast<unsigned>(bytes), true, STITCH_SIMT_SITE);
+  return __builtin_memcpy(to, from, bytes);
+}
+__attribute__((no_sanitize("thread"))) void* __tsan_memmove(void* to, const void* from,
+                                                            std::size_t bytes) {
+  stitch_simt::seen(from, static_cast<unsigned>(bytes), false, STITCH_SIMT_SITE);
+  stitch_simt::seen(to, static_cast<unsigned>(bytes), true, STITCH_SIMT_SITE);
+  return __builtin_memmove(to, from, bytes);
+}
+__attribute__((no_sanitize("thread"))) void* __tsan_memset(void* to, int value, std::size_t bytes) {
+  stitch_simt::seen(to, static_cast<unsigned>(bytes), true, STITCH_SIMT_SITE);
+  return __builtin_memset(to, value, bytes);
 }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

@@ -37,19 +37,19 @@
 
 namespace stitch_simt {
 STITCH_SIMT_UNSEEN inline uint3 thread_index() {
-  const Extent& e = (*running)->thread;
+  const Extent& e = view().thread;
   return {e.x, e.y, e.z};
 }
 STITCH_SIMT_UNSEEN inline uint3 block_index() {
-  const Extent& e = (*running)->block;
+  const Extent& e = view().block;
   return {e.x, e.y, e.z};
 }
 STITCH_SIMT_UNSEEN inline dim3 block_size() {
-  const Extent& e = (*running)->block_size;
+  const Extent& e = view().block_size;
   return {e.x, e.y, e.z};
 }
 STITCH_SIMT_UNSEEN inline dim3 grid_size() {
-  const Extent& e = (*running)->grid_size;
+  const Extent& e = view().grid_size;
   return {e.x, e.y, e.z};
 }
 }  // namespace stitch_simt

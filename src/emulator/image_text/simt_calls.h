@@ -19,12 +19,16 @@
 namespace stitch_simt {
 
 extern const DeviceCalls* calls __attribute__((visibility("hidden")));
-extern __thread const ThreadView* const* running
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-STITCH_SIMT_UNSEEN inline unsigned lane() { return (*running)->lane; }
-STITCH_SIMT_UNSEEN inline unsigned char* arena() { return (*running)->arena; }
-STITCH_SIMT_UNSEEN inline unsigned cluster_rank() { return (*running)->cluster_rank; }
+// The view of the running thread.
+__attribute__((always_inline, no_sanitize("thread"))) inline const ThreadView& view() {
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return **reinterpret_cast<const ThreadView* const*>((frame & ~kStackMask) + kViewOffset);
+}
+
+STITCH_SIMT_UNSEEN inline unsigned lane() { return view().lane; }
+STITCH_SIMT_UNSEEN inline unsigned char* arena() { return view().arena; }
+STITCH_SIMT_UNSEEN inline unsigned cluster_rank() { return view().cluster_rank; }
 
 // Reports an access of code that is not instrumented; costs nothing in a plain image.
 __attribute__((always_inline, no_sanitize("thread"))) inline void touch(const void* address,
