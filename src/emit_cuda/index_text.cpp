@@ -21,8 +21,11 @@ std::string IndexText::number(int64_t value) const {
   return found == factors_.end() ? std::to_string(value) : found->second;
 }
 
-CudaText IndexText::text(ExprId id) const {
+CudaText IndexText::text(ExprId id) const { return shifted(id, 0); }
+
+CudaText IndexText::shifted(ExprId id, int64_t shift) const {
   const Expr& e = pool_.expr(id);
+  const int64_t constant = e.constant + shift;
   std::vector<Term> terms = e.terms;
   std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
     if ((a.coefficient < 0) != (b.coefficient < 0)) return b.coefficient < 0;
@@ -40,11 +43,11 @@ CudaText IndexText::text(ExprId id) const {
     sum = infix(sum, negative ? "-" : "+", part, Precedence::kSum);
   };
   // A positive constant leads when everything else is subtracted from it.
-  const bool constant_first = e.constant > 0 && !terms.empty() && terms.front().coefficient < 0;
-  if (constant_first) append(false, {std::to_string(e.constant)});
+  const bool constant_first = constant > 0 && !terms.empty() && terms.front().coefficient < 0;
+  if (constant_first) append(false, {std::to_string(constant)});
   for (const Term& t : terms) append(t.coefficient < 0, term(t));
-  if (!constant_first && (e.constant != 0 || empty)) {
-    append(e.constant < 0, {std::to_string(std::abs(e.constant))});
+  if (!constant_first && (constant != 0 || empty)) {
+    append(constant < 0, {std::to_string(std::abs(constant))});
   }
   return sum;
 }
@@ -53,6 +56,13 @@ CudaText IndexText::term(const Term& t) const {
   int64_t coefficient = std::abs(t.coefficient);
   const CudaText f = factor(t, &coefficient);
   return times(f, coefficient, number(coefficient));
+}
+
+// By how many divisors the inner expression must be raised so that it is never negative: C++
+// truncates toward zero, indices round down.
+int64_t IndexText::steps_above_zero(const Term& t) const {
+  const int64_t low = pool_.range(t.inner).low;
+  return low >= 0 ? 0 : (t.operand - 1 - low) / t.operand;
 }
 
 // The factor, and what is left of the coefficient when the printed text is a multiple of it.
@@ -68,7 +78,11 @@ CudaText IndexText::factor(const Term& t, int64_t* coefficient) const {
         return infix(x, "/", {number(t.operand * coordinates_.at(only).unit / unit)},
                      Precedence::kProduct);
       }
-      return infix(text(t.inner), "/", {number(t.operand)}, Precedence::kProduct);
+      const int64_t up = steps_above_zero(t);
+      const CudaText quotient =
+          infix(shifted(t.inner, up * t.operand), "/", {number(t.operand)}, Precedence::kProduct);
+      if (up == 0) return quotient;
+      return infix(quotient, "-", {std::to_string(up)}, Precedence::kSum);
     }
     case FactorKind::kMod: {
       const AtomId only = pool_.as_atom(t.inner);
@@ -78,7 +92,8 @@ CudaText IndexText::factor(const Term& t, int64_t* coefficient) const {
         return infix({coordinates_.at(only).text}, "%", {number(t.operand * unit)},
                      Precedence::kProduct);
       }
-      return infix(text(t.inner), "%", {number(t.operand)}, Precedence::kProduct);
+      return infix(shifted(t.inner, steps_above_zero(t) * t.operand), "%", {number(t.operand)},
+                   Precedence::kProduct);
     }
     case FactorKind::kMin:
     case FactorKind::kMax:

@@ -20,6 +20,8 @@ class IndexText {
   std::string guard(const Guard& guard) const;
 
  private:
+  CudaText shifted(ExprId id, int64_t shift) const;  // the text of expr + shift
+  int64_t steps_above_zero(const Term& term) const;
   CudaText term(const Term& term) const;  // with |coefficient|
   CudaText factor(const Term& term, int64_t* coefficient) const;
   CudaText atom(AtomId id, int64_t* coefficient) const;

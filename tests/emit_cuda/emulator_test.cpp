@@ -137,3 +137,10 @@ TEST_CASE("convolutions with groups and padding, and pooling") {
   output "c" %m
   output "p" %p)"));
 }
+
+TEST_CASE("quotients of negative indices round down, not toward zero") {
+  check_on_emulator(graph(R"(input %0 "image" : f32[1,3,5,4]
+  input %1 "w" : f32[3,2,4,4]
+  %m = conv_transpose(%0, %1) {strides=[2, 2], dilations=[1, 1], low=[1, 1], high=[1, 1], output_padding=[0, 0], groups=1, accumulate=f32}
+  output "c" %m)"));
+}
