@@ -165,8 +165,10 @@ void StageFrame::declare_row(CodeWriter& writer) const {
   writer.line(fmt::format("const {} {}_in_grid = {};", type, name, position));
   writer.line(fmt::format("const bool live = {}_in_grid < {};", name, rows_constant_));
   if (rows_ > 1) {
-    writer.line(fmt::format("const {0} {1} = live ? {1}_in_grid : {2};", type, name,
-                            lanes_along_rows() ? "0" : rows_constant_ + " - 1"));
+    // The last row is one of this block's own: it may be read where others' rows may not be.
+    const std::string last = lanes_along_rows() && row_width() > 1 ? width_constant_ : "1";
+    writer.line(fmt::format("const {0} {1} = live ? {1}_in_grid : {2} - {3};", type, name,
+                            rows_constant_, last));
   }
 }
 
