@@ -64,13 +64,17 @@ std::vector<std::string> includes_of(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> device_files_of(std::string_view kernel_text) {
+  static const auto kDefinitions = [] {
+    std::vector<std::set<std::string, std::less<>>> all;
+    for (const DeviceFile& file : device_files()) all.push_back(definitions(file.text));
+    return all;
+  }();
   const auto used = library_names(kernel_text);
   std::set<std::string> files;
-  for (const DeviceFile& file : device_files()) {
-    const auto defined = definitions(file.text);
+  for (size_t f = 0; f < kDefinitions.size(); ++f) {
     if (std::any_of(used.begin(), used.end(),
-                    [&](const std::string& name) { return defined.contains(name); })) {
-      files.insert(std::string(file.name));
+                    [&](const std::string& name) { return kDefinitions[f].contains(name); })) {
+      files.insert(std::string(device_files()[f].name));
     }
   }
   std::set<std::string> needed = files;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "emit_cuda/code_writer.h"
 #include "emit_cuda/cuda_types.h"
@@ -11,6 +10,7 @@
 #include "emit_cuda/kernel_context.h"
 #include "emit_cuda/kernel_header.h"
 #include "emit_cuda/stage_emitter.h"
+#include "emit_cuda/unused_variables.h"
 #include "graph/error.h"
 
 namespace stitch {
@@ -42,20 +42,6 @@ Launch launch_of(const Kernel& kernel) {
   launch.grid_x = 0;
   for (const Part& part : kernel.parts) launch.grid_x += part.blocks;
   return launch;
-}
-
-// Whether the text holds the identifier as a whole word.
-bool mentions(const std::string& text, const std::string& word) {
-  const auto is_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
-      return true;
-    }
-  }
-  return false;
 }
 
 class KernelEmitter {
@@ -142,7 +128,7 @@ class KernelEmitter {
     CodeWriter writer(1);
     PartEmitter part(context_, kernel_.parts.front(), numbers);
     part.emit(writer);
-    const std::string body = writer.text();
+    const std::string body = without_unused_variables(writer.text());
     return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) +
            body + "}\n";
   }
@@ -163,7 +149,7 @@ class KernelEmitter {
       emitter.set_first_group(group);
       emitter.emit(writer);
       group = emitter.next_group();
-      bodies.push_back(writer.text());
+      bodies.push_back(without_unused_variables(writer.text()));
     }
     std::string text;
     for (size_t p = 0; p < bodies.size(); ++p) {

@@ -111,8 +111,11 @@ void GroupEmitter::bind_columns() {
     steps_.column = variable.name;
     steps_.declares = variable.is_new;
   }
-  if (steps_.columns >= kNamedExtent) {
-    builder_.graph().factors[steps_.columns] = steps_.columns_constant;
+  // What a row of memory is long: kCols in both kinds of mapping.
+  const int64_t length = frame_.is_column() ? frame_.rows() : steps_.columns;
+  if (length >= kNamedExtent) {
+    builder_.graph().factors[length] =
+        frame_.is_column() ? frame_.rows_constant() : steps_.columns_constant;
   }
   ExprId column = builder_.add_coordinate(
       steps_.columns / m.vector, {steps_.column, m.vector, step_scope_, false, ElementId()});
@@ -280,7 +283,9 @@ void GroupEmitter::add_place(const Root& root) {
   const Place* const array = context_.place(value, PlaceKind::kRegisterArray);
   const Place* const single = context_.place(value, PlaceKind::kRegister);
   if (array != nullptr || (single != nullptr && row_values())) {
-    const std::string name = context_.names().take(context_.wish(value));
+    std::string wish = context_.wish(value);
+    if (array != nullptr && !context_.names().is_free(wish)) wish += "_row";
+    const std::string name = context_.names().take(wish);
     std::string declared = name, here = name;
     const bool per_step = array != nullptr && steps_.count > 1;
     if (in_flight()) {
