@@ -1,4 +1,5 @@
 // Rules over numbers: neutral operands, double negation, division by powers of two, powers.
+#include <algorithm>
 #include <cmath>
 
 #include "graph/simplifier.h"
@@ -85,27 +86,18 @@ bool is_never_negative(const Simplifier& s, ValueId value, int depth = 6) {
   if (depth == 0 || !id.valid()) return false;
   const Node& node = s.graph().node(id);
   const auto never = [&](size_t i) { return is_never_negative(s, node.operands[i], depth - 1); };
-  switch (node.op) {
-    case Op::k_abs:
-    case Op::k_exp:
-    case Op::k_cosh:
-      return true;
-    case Op::k_mul:
-      return node.operands[0] == node.operands[1] || (never(0) && never(1));
-    case Op::k_add:
-    case Op::k_div:
-      return never(0) && never(1);
-    case Op::k_sqrt:
-    case Op::k_broadcast:
-    case Op::k_reshape:
-    case Op::k_transpose:
-    case Op::k_slice:
-      return never(0);
-    case Op::k_reduce:
-      return attributes_as<ReduceAttributes>(node.attributes).kind != ReduceKind::kMax && never(0);
-    default:  // nothing is known
-      return false;
+  const auto is_one_of = [&](std::initializer_list<Op> ops) {
+    return std::find(ops.begin(), ops.end(), node.op) != ops.end();
+  };
+  if (is_one_of({Op::k_abs, Op::k_exp, Op::k_cosh})) return true;
+  if (node.op == Op::k_mul && node.operands[0] == node.operands[1]) return true;
+  if (is_one_of({Op::k_add, Op::k_mul, Op::k_div})) return never(0) && never(1);
+  if (is_one_of({Op::k_sqrt, Op::k_broadcast, Op::k_reshape, Op::k_transpose, Op::k_slice})) {
+    return never(0);
   }
+  // The maximum of an empty set is -inf.
+  if (node.op != Op::k_reduce) return false;
+  return attributes_as<ReduceAttributes>(node.attributes).kind != ReduceKind::kMax && never(0);
 }
 
 Result simplify_pow(Simplifier& s, const Candidate& c) {
