@@ -63,6 +63,7 @@ TEST_CASE("the register bound is the largest that keeps the blocks resident") {
 
 #ifdef STITCH_HAS_CUDA_OCCUPANCY
 TEST_CASE("resident blocks equal those of CUDA's occupancy calculator") {
+  int resident = 0;
   for (const DeviceModel& device : device_models()) {
     const int number = std::stoi(std::string(device.architecture.substr(3)));
     cudaOccDeviceProp properties;
@@ -99,10 +100,11 @@ TEST_CASE("resident blocks equal those of CUDA's occupancy calculator") {
           if (ours != result.activeBlocksPerMultiprocessor) {
             REQUIRE(ours == result.activeBlocksPerMultiprocessor);
           }
+          resident += ours > 0;
         }
       }
     }
-    SUCCEED();
   }
+  CHECK(resident > 1000);
 }
 #endif
