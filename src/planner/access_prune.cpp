@@ -37,7 +37,9 @@ void remove_unread_nodes(AccessGraph& graph) {
   graph.nodes = std::move(nodes);
   graph.values = std::move(values);
 
-  const auto renumber = [&](AccessValueId& value) { value = new_values[value.index]; };
+  const auto renumber = [&](AccessValueId& value) {
+    if (value.valid()) value = new_values[value.index];
+  };
   for (AccessNode& node : graph.nodes) {
     for (Read& read : node.operands) {
       for (Piece& piece : read.pieces) renumber(piece.source);

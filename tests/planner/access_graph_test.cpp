@@ -4,6 +4,7 @@
 #include "graph/text_form.h"
 #include "graph/validate.h"
 #include "planner/access_evaluator.h"
+#include "planner/access_prune.h"
 #include "planner/random_graph.h"
 #include "support/catch.h"
 
@@ -159,6 +160,26 @@ TEST_CASE("an iota used as an index disappears") {
   REQUIRE(access.nodes.size() == 1);
   const Piece& piece = access.node(AccessNodeId(0)).operands[0].pieces[0];
   CHECK(access.pool.as_atom(piece.index[0]).valid());
+}
+
+TEST_CASE("nodes that nothing reads can be removed again and again") {
+  const Graph graph = parse(R"(
+    input %0 "x" : f32[9,4]
+    input %1 "i" : i64[3]
+    %2 = constant {f32[] 0} : f32[]
+    %3 = gather(%0, %1) {axis=0} : f32[3,4]
+    %4 = pad(%3, %2) {low=[1, 0], high=[1, 0]} : f32[5,4]
+    %5 = neg(%4) : f32[5,4]
+    output "y" %5)");
+  AccessGraph access = build_access_graph(graph);
+  // An index read of which no node knows any more: its source goes, and stays gone.
+  AccessNode& neg = access.nodes[0];
+  neg.operands[0].pieces = {neg.operands[0].pieces[1]};
+  access.inputs = {access.inputs[0]};
+  for (int round = 0; round < 2; ++round) remove_unread_nodes(access);
+  CHECK(access.nodes.size() == 1);
+  CHECK(access.values.size() == 3);  // x, the fill value, y
+  for (const Read& read : access.reads) CHECK_FALSE(read.pieces[0].source.valid());
 }
 
 TEST_CASE("a concat of many parts is written out once") {
