@@ -102,7 +102,8 @@ TensorInfo tensor_from(const AbiTensorInfo& info) {
 
 struct LoadedBundle::State {
   State(const fs::path& folder, const RunnerOptions& options)
-      : program(read_program(folder)),
+      : settings(options.emulator),
+        program(read_program(folder)),
         emulator(prepared_emulator(options)),
         library(folder / "lib" / ("lib" + program.model_name + ".so"), program.model_name),
         loaded(library, folder, options),
@@ -150,7 +151,8 @@ struct LoadedBundle::State {
     workspace.emplace(driver, bytes, "the workspace");
   }
 
-  bool checks() const { return emulator.available(); }
+  // Whether the emulator watches memory: then it is told what lies where.
+  bool checks() const { return emulator.available() && (settings.check || settings.count); }
 
   // Tells the emulator what lies where, so that kernels must stay inside the values they name.
   void register_ranges() {
@@ -253,6 +255,7 @@ struct LoadedBundle::State {
     return values;
   }
 
+  EmulatorSettings settings;
   LaunchProgram program;
   EmulatorControl emulator;
   BundleLibrary library;
