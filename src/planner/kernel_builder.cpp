@@ -9,6 +9,7 @@
 #include "planner/kernel_structure.h"
 #include "planner/split_reduction.h"
 #include "planner/stage_builder.h"
+#include "planner/turn.h"
 
 namespace stitch {
 namespace {
@@ -38,6 +39,9 @@ class Building {
     if (structure_.clusters.size() == 1) {
       split_axes_ = split_reductions(nodes_, structure_, device_);
       if (split_axes_.empty()) {
+        if (const std::optional<Turn> turn = find_turn(nodes_, structure_)) {
+          if (request_.block == 0 || request_.block == kTurnBlock) return assemble_turn(*turn);
+        }
         if (waits_may_pay()) return assemble_exchange();
         return assemble({&structure_.clusters.front()});
       }
@@ -116,6 +120,32 @@ class Building {
 
   bool is_requested(AccessNodeId node) const {
     return std::binary_search(request_.nodes.begin(), request_.nodes.end(), node);
+  }
+
+  BuiltKernel assemble_turn(const Turn& turn) {
+    std::unordered_map<AccessValueId, BufferId> stores;
+    for (const AccessValueId clone : stored_) {
+      stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
+    }
+    KernelTraffic traffic(nodes_);
+    StageRequest request;
+    request.buffers = &stores;
+    request.device = &device_;
+    request.traffic = &traffic;
+    BuiltStage built = build_turn(nodes_, stored_, turn, request);
+    Kernel kernel;
+    kernel.block = built.block;
+    kernel.shared_bytes = built.shared_bytes;
+    kernel.bytes = traffic.counts();
+    Part part;
+    part.blocks = built.blocks();
+    estimate(kernel, built, part.blocks);
+    kernel.places = std::move(built.places);
+    part.stages.push_back(std::move(built.stage));
+    kernel.parts.push_back(std::move(part));
+    collect_sources(kernel);
+    note_loads();
+    return {std::move(kernel), traffic.read_bytes()};
   }
 
   // Blocks that share rows and wait for each other, where that is allowed and faster.

@@ -275,3 +275,23 @@ TEST_CASE("blocks that share a row exchange its sums at a barrier and keep their
   CHECK_FALSE(kernel.twin[0].cooperative);
   CHECK(kernel.twin[0].counters == 0);
 }
+
+TEST_CASE("a transposition goes through a padded tile, contiguous on both sides") {
+  const auto planned = plan_text_graph(R"(graph "turn" {
+  input %0 "x" : f32[96,130]
+  %1 = transpose(%0) {perm=[1,0]} : f32[130,96]
+  %2 = exp(%1) : f32[130,96]
+  output "y" %2
+})");
+  REQUIRE(planned->plan.steps.size() == 1);
+  CHECK(planned->problems().empty());
+  const Stage& stage = planned->stage();
+  CHECK(stage.mapping.kind == MappingKind::kTile);
+  REQUIRE(stage.groups.size() == 2);
+  CHECK_FALSE(stage.groups[0].block_barrier);
+  CHECK(stage.groups[1].block_barrier);
+  CHECK(stage.groups[0].mapping.columns[0] == stage.groups[1].mapping.columns[1]);
+  CHECK(stage.groups[0].mapping.columns[1] == stage.groups[1].mapping.columns[0]);
+  CHECK(stage.guards.size() == 1);  // 130 is no multiple of 32
+  CHECK(planned->kernels()[0]->shared_bytes == 32 * 33 * 4);
+}
