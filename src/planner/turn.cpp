@@ -192,8 +192,11 @@ std::optional<Turn> find_turn(KernelNodes& nodes, const KernelStructure& structu
   for (const size_t i : cluster.roots) {
     for (const TracedRead& load : structure.roots[i].trace.loads) {
       if (!load.aligned || load.operand == TracedRead::kNested || !load.reader.valid()) continue;
+      // A read inside of a loop of one thread (a window) has no place in a tile.
+      const std::vector<AtomId> atoms =
+          atoms_of(graph, graph.node(load.reader).operands[load.operand]);
+      if (!contains_all(cluster.rows, atoms)) continue;
       const Address address = address_of(nodes.graph(), load.value, load.index);
-      const std::vector<AtomId> atoms = atoms_of(graph, address.linear);
       const bool is_large = point_count(graph.pool, atoms) * 2 >= points;
       const AtomId along = contiguous_atom(graph, address.linear);
       if (!is_large || !along.valid() || along == turn.store_atom) continue;
