@@ -87,6 +87,7 @@ KernelContext::KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph
     }
   }
   find_width();
+  reserve_names();
 }
 
 // Whether offsets into the value's buffer need 64 bits.
@@ -142,10 +143,45 @@ Memory KernelContext::argument(BufferId id, bool written) {
     (written ? argument.written : argument.read) = true;
     return {argument.name, known.dtype, known.aligned};
   }
+  arguments_.push_back({id, argument_name(id), !written, written});
+  return {arguments_.back().name, known.dtype, known.aligned};
+}
+
+std::string KernelContext::argument_name(BufferId id) {
+  const Buffer& b = buffer(id);
+  std::string& name = argument_names_[id];
+  if (!name.empty()) return name;
   std::string wish = identifier(b.name);
   if (wish.empty()) wish = b.kind == BufferKind::kScratch ? "partials" : "buffer";
-  arguments_.push_back({id, names_.take(wish), !written, written});
-  return {arguments_.back().name, known.dtype, known.aligned};
+  name = names_.take(wish);
+  return name;
+}
+
+// Arguments keep the model's names; variables that hold their elements get longer ones.
+void KernelContext::reserve_names() {
+  std::set<BufferId> buffers;
+  for (const AccessValueId value : computed_) {
+    const AccessNodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) continue;
+    for (const Read& read : graph_.node(producer).operands) {
+      for (const Piece& piece : read.pieces) {
+        const auto found = buffers_.find(piece.source);
+        if (found == buffers_.end() || computes(piece.source)) continue;
+        const Tensor* constant = graph_.constant(piece.source);
+        if (constant == nullptr || constant->element_count() != 1) buffers.insert(found->second);
+      }
+    }
+  }
+  for (const Part& part : kernel_.parts) {
+    for (const Stage& stage : part.stages) {
+      for (const Group& group : stage.groups) {
+        for (const Root& root : group.roots) {
+          if (root.kind == RootKind::kStore) buffers.insert(root.buffer);
+        }
+      }
+    }
+  }
+  for (const BufferId id : buffers) argument_name(id);
 }
 
 Memory KernelContext::shared(AccessValueId value, const Place& place) {

@@ -79,6 +79,8 @@ class KernelContext {
   Memory argument(BufferId buffer, bool written);
   bool is_wide(BufferId buffer) const;
   void find_width();
+  void reserve_names();
+  std::string argument_name(BufferId buffer);
 
   const Plan& plan_;
   const Kernel& kernel_;
@@ -87,6 +89,7 @@ class KernelContext {
   std::set<AccessValueId> computed_;
   std::map<AccessValueId, BufferId> buffers_;
   std::vector<KernelArgument> arguments_;
+  std::map<BufferId, std::string> argument_names_;
   std::map<std::pair<AccessValueId, int64_t>, Memory> shared_;
   std::vector<std::string> shared_declarations_;
   std::map<AccessValueId, KeptRegister> registers_;

@@ -116,8 +116,8 @@ std::string PartEmitter::counter(const Stage& before, const Stage& stage) const 
   std::vector<int64_t> extents;
   for (const AtomId atom : m.block_axes) extents.push_back(pool.atom(atom).extent);
   const AtomId y = pool.add_atom(m.grid_y), x = pool.add_atom(m.grid_x);
-  coordinates[y] = {"static_cast<int>(" + numbers_.y + ")", 1, ScopeId(), false, ElementId()};
-  coordinates[x] = {"static_cast<int>(" + numbers_.x + ")", 1, ScopeId(), false, ElementId()};
+  coordinates[y] = {numbers_.y, 1, ScopeId(), false, ElementId()};
+  coordinates[x] = {numbers_.x, 1, ScopeId(), false, ElementId()};
   const std::vector<ExprId> parts = pool.delinearise(pool.of(y), extents);
   std::vector<ExprId> left;
   std::vector<int64_t> left_extents;
@@ -186,7 +186,7 @@ void PartEmitter::advance_after_ticket(CodeWriter& writer, const Stage& before,
   std::vector<int64_t> extents;
   for (const AtomId atom : before.mapping.block_axes) extents.push_back(pool.atom(atom).extent);
   const AtomId y = pool.add_atom(before.mapping.grid_y);
-  coordinates[y] = {"static_cast<int>(" + numbers_.y + ")", 1, ScopeId(), false, ElementId()};
+  coordinates[y] = {numbers_.y, 1, ScopeId(), false, ElementId()};
   const std::vector<ExprId> parts = pool.delinearise(pool.of(y), extents);
   std::vector<ExprId> left;
   std::vector<int64_t> left_extents;
