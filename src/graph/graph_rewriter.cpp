@@ -55,8 +55,7 @@ void GraphRewriter::replace(ValueId old_value, ValueId new_value) {
   map_[old_value.index] = new_value;
   const Value& old = from_.value(old_value);
   const Value& replacement = to_.value(new_value);
-  const bool fresh =
-      replacement.producer.valid() && replacement.producer.index >= settled_nodes_;
+  const bool fresh = replacement.producer.valid() && replacement.producer.index >= settled_nodes_;
   const bool feeds_one = old.uses.size() == 1;
   const std::vector<SourceId> sources = from_.node(old.producer).sources;
   if (replacement.name.empty() && replacement.producer.valid()) {

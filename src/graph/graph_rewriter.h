@@ -35,7 +35,7 @@ class GraphRewriter {
   const Graph& from_;
   Graph to_;
   size_t settled_nodes_ = 0;  // new nodes there were when the last old node was done with
-  std::vector<ValueId> map_;                       // by old value
+  std::vector<ValueId> map_;  // by old value
   std::vector<std::vector<SourceId>> travelling_;  // by old value: sources for its consumer
 };
 
