@@ -22,6 +22,10 @@ namespace {
 // The number must not depend on the number of jobs, or the bytes of the image would.
 constexpr std::size_t kUnitsPerObject = 6;
 
+// Without a cache, precompiling the headers (1.0 to 1.3 s) pays from this many objects on, each of
+// which then saves 0.3 s. The bytes of the image are the same either way.
+constexpr std::size_t kObjectsWorthPrecompiling = 5;
+
 // The text that describes a unit's kernels; it follows the unit, so that it sees its constants.
 std::string kernel_table(const SourceText& unit, std::map<std::string, std::string>& unit_of) {
   std::string table;
@@ -96,10 +100,13 @@ std::vector<std::byte> build_host_image(std::span<const SourceText> units,
   if (options.checked) variants.push_back(ImageVariant::kChecked);
   if (variants.empty()) throw InternalError("a host image needs at least one variant");
 
+  const bool precompile =
+      !options.cache_folder.empty() || texts.size() >= kObjectsWorthPrecompiling;
   std::vector<std::function<void()>> preparations, compilations, links;
   std::vector<fs::path> shared_objects;
   for (const ImageVariant variant : variants) {
-    preparations.emplace_back([&toolchain, variant] { toolchain.prepare(variant); });
+    if (precompile)
+      preparations.emplace_back([&toolchain, variant] { toolchain.prepare(variant); });
     const std::string tag = std::to_string(static_cast<unsigned>(variant));
     std::vector<fs::path> objects;
     for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -2,10 +2,12 @@
 #include "emulator/host_image.h"
 
 #include <filesystem>
+#include <iostream>
 
 #include "emulated_device.h"
 #include "emulator/image_container.h"
 #include "emulator/kernel_scan.h"
+#include "emulator/subprocess.h"
 #include "graph/error.h"
 #include "kernel_files.h"
 #include "support/catch.h"
@@ -98,6 +100,31 @@ TEST_CASE("constants of the same name in different units do not meet") {
   CHECK(y.read<int>()[0] == 1);
   REQUIRE_DRIVER(kernels.run("b", {1, 1}, y.pointer()));
   CHECK(y.read<int>()[0] == 2);
+}
+
+TEST_CASE("clang builds images as well") {
+  HostImageOptions clang = options();
+  clang.compiler = "clang++";
+  const std::vector<SourceText> units = {kernel_file("layer_norm.cu"),
+                                         kernel_file("tensor_core.cu")};
+  if (find_program(clang.compiler).empty()) {
+    std::cout << "skipped: clang++ is not on PATH\n";
+    return;
+  }
+  start({true});
+  CUmodule module = nullptr;
+  REQUIRE_DRIVER(cuModuleLoadData(&module, build_host_image(units, clang).data()));
+  CUfunction function = nullptr;
+  REQUIRE_DRIVER(cuModuleGetFunction(&function, module, "copy_read_too_early"));
+  const DeviceBuffer x = DeviceBuffer::holding(std::vector<float>(32)), y(32 * sizeof(float));
+  CUdeviceptr pointers[] = {x.pointer(), y.pointer()};
+  void* arguments[] = {&pointers[0], &pointers[1]};
+  CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 128, nullptr, arguments, nullptr) ==
+        CUDA_ERROR_LAUNCH_FAILED);
+  REQUIRE(!reports().empty());
+  CHECK(reports()[0].line ==
+        marked_lines(kernel_file("tensor_core.cu"), "here", "copy_read_too_early").at(0));
+  REQUIRE_DRIVER(cuModuleUnload(module));
 }
 
 TEST_CASE("a container is told from other images and gives its variants back") {

@@ -1,0 +1,79 @@
+// Compares cublaslt_abi.h with the toolkit's headers; compiled only where these are installed, and
+// wrong when it does not compile.
+#include <cublasLt.h>
+
+#include "emulator/blas/cublaslt_abi.h"
+
+namespace stitch::emulator::lt {
+
+#define STITCH_SAME(ours, theirs) \
+  static_assert(static_cast<long>(ours) == static_cast<long>(theirs))
+
+STITCH_SAME(kSuccess, CUBLAS_STATUS_SUCCESS);
+STITCH_SAME(kNotInitialized, CUBLAS_STATUS_NOT_INITIALIZED);
+STITCH_SAME(kAllocFailed, CUBLAS_STATUS_ALLOC_FAILED);
+STITCH_SAME(kInvalidValue, CUBLAS_STATUS_INVALID_VALUE);
+STITCH_SAME(kArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH);
+STITCH_SAME(kExecutionFailed, CUBLAS_STATUS_EXECUTION_FAILED);
+STITCH_SAME(kInternalError, CUBLAS_STATUS_INTERNAL_ERROR);
+STITCH_SAME(kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED);
+
+STITCH_SAME(kR32F, CUDA_R_32F);
+STITCH_SAME(kR64F, CUDA_R_64F);
+STITCH_SAME(kR16F, CUDA_R_16F);
+STITCH_SAME(kR8I, CUDA_R_8I);
+STITCH_SAME(kR32I, CUDA_R_32I);
+STITCH_SAME(kR16BF, CUDA_R_16BF);
+
+STITCH_SAME(kCompute16F, CUBLAS_COMPUTE_16F);
+STITCH_SAME(kCompute16FPedantic, CUBLAS_COMPUTE_16F_PEDANTIC);
+STITCH_SAME(kCompute32F, CUBLAS_COMPUTE_32F);
+STITCH_SAME(kCompute32FPedantic, CUBLAS_COMPUTE_32F_PEDANTIC);
+STITCH_SAME(kCompute64F, CUBLAS_COMPUTE_64F);
+STITCH_SAME(kCompute64FPedantic, CUBLAS_COMPUTE_64F_PEDANTIC);
+STITCH_SAME(kCompute32I, CUBLAS_COMPUTE_32I);
+STITCH_SAME(kCompute32IPedantic, CUBLAS_COMPUTE_32I_PEDANTIC);
+STITCH_SAME(kCompute32FFast16F, CUBLAS_COMPUTE_32F_FAST_16F);
+STITCH_SAME(kCompute32FFast16BF, CUBLAS_COMPUTE_32F_FAST_16BF);
+STITCH_SAME(kCompute32FFastTf32, CUBLAS_COMPUTE_32F_FAST_TF32);
+
+STITCH_SAME(kNone, CUBLAS_OP_N);
+STITCH_SAME(kTranspose, CUBLAS_OP_T);
+STITCH_SAME(kConjugateTranspose, CUBLAS_OP_C);
+STITCH_SAME(kColumnMajor, CUBLASLT_ORDER_COL);
+STITCH_SAME(kRowMajor, CUBLASLT_ORDER_ROW);
+STITCH_SAME(kHostPointers, CUBLASLT_POINTER_MODE_HOST);
+
+STITCH_SAME(kDefault, CUBLASLT_EPILOGUE_DEFAULT);
+STITCH_SAME(kRelu, CUBLASLT_EPILOGUE_RELU);
+STITCH_SAME(kBias, CUBLASLT_EPILOGUE_BIAS);
+STITCH_SAME(kGelu, CUBLASLT_EPILOGUE_GELU);
+
+STITCH_SAME(kLayoutType, CUBLASLT_MATRIX_LAYOUT_TYPE);
+STITCH_SAME(kLayoutOrder, CUBLASLT_MATRIX_LAYOUT_ORDER);
+STITCH_SAME(kLayoutRows, CUBLASLT_MATRIX_LAYOUT_ROWS);
+STITCH_SAME(kLayoutColumns, CUBLASLT_MATRIX_LAYOUT_COLS);
+STITCH_SAME(kLayoutLeadingDimension, CUBLASLT_MATRIX_LAYOUT_LD);
+STITCH_SAME(kLayoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+STITCH_SAME(kLayoutBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+
+STITCH_SAME(kMatmulComputeType, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE);
+STITCH_SAME(kMatmulScaleType, CUBLASLT_MATMUL_DESC_SCALE_TYPE);
+STITCH_SAME(kMatmulPointerMode, CUBLASLT_MATMUL_DESC_POINTER_MODE);
+STITCH_SAME(kMatmulTransA, CUBLASLT_MATMUL_DESC_TRANSA);
+STITCH_SAME(kMatmulTransB, CUBLASLT_MATMUL_DESC_TRANSB);
+STITCH_SAME(kMatmulTransC, CUBLASLT_MATMUL_DESC_TRANSC);
+STITCH_SAME(kMatmulEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
+STITCH_SAME(kMatmulBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+STITCH_SAME(kMatmulBiasBatchStride, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
+STITCH_SAME(kMatmulBiasDataType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+
+STITCH_SAME(sizeof(Algorithm), sizeof(cublasLtMatmulAlgo_t));
+STITCH_SAME(sizeof(HeuristicResult), sizeof(cublasLtMatmulHeuristicResult_t));
+STITCH_SAME(offsetof(HeuristicResult, workspace_bytes),
+            offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+STITCH_SAME(offsetof(HeuristicResult, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
+STITCH_SAME(offsetof(HeuristicResult, waves_count),
+            offsetof(cublasLtMatmulHeuristicResult_t, wavesCount));
+
+}  // namespace stitch::emulator::lt
