@@ -39,13 +39,31 @@ std::vector<fs::path> chosen_data_sets(const VerifyRequest& request, const fs::p
   return sets;
 }
 
+// Inputs whose values decide shapes (axes, lengths of ranges) have to be constants: the import says
+// which with the flag to pass, and a data set has their values.
+void bind_deciding_inputs(const fs::path& model, const DataSet& set, ImportOptions& options) {
+  const CheckReport report = check_onnx(model, options);
+  for (const auto& [name, tensor] : set.inputs) {
+    const std::string flag = fmt::format("--bind {}=", name);
+    const bool wanted = std::any_of(
+        report.problems.begin(), report.problems.end(), [&](const ImportProblem& problem) {
+          return std::any_of(
+              problem.helps.begin(), problem.helps.end(),
+              [&](const std::string& help) { return help.find(flag) != std::string::npos; });
+        });
+    if (wanted) options.bound_inputs.emplace(name, tensor);
+  }
+}
+
 // The model compiled for one set of input shapes, as a bundle in a private folder, and opened.
 class Specimen {
  public:
   Specimen(const VerifyRequest& request, const fs::path& model, const DimBindings& dims,
-           Console& console) {
+           const DataSet& first, Console& console) {
     ImportOptions import = request.import;
     for (const auto& [name, value] : dims) import.dims.emplace(name, value);
+    bind_deciding_inputs(model, first, import);
+    binds_inputs_ = !import.bound_inputs.empty();
     import_model(model, import, request.compile, console, compiled_);
     plan_model(request.compile, console, compiled_);
     build_kernels(request.compile, request.checks ? HostImages::kChecked : HostImages::kPlain,
@@ -88,10 +106,13 @@ class Specimen {
     return verdict;
   }
 
+  // A specimen whose inputs became constants serves no other data set.
+  bool binds_inputs() const { return binds_inputs_; }
   PlanCounts counts() const { return count_plan(compiled_.architectures.front().plan); }
 
  private:
   PrivateFolder folder_;
+  bool binds_inputs_ = false;
   CompiledModel compiled_;
   std::unique_ptr<runtime::LoadedBundle> bundle_;
 };
@@ -130,10 +151,10 @@ VerifyResult verify_model(const VerifyRequest& request, Console& console) {
       for (const DeclaredTensor& input : signature.inputs)
         shapes.push_back(set.inputs.at(input.name).extents());
       std::unique_ptr<Specimen>& specimen = specimens[shapes];
-      if (!specimen) {
-        specimen =
-            std::make_unique<Specimen>(request, model, bind_dims(signature, set.inputs), console);
-        if (specimens.size() == 1) result.counts = specimen->counts();
+      if (!specimen || specimen->binds_inputs()) {
+        specimen = std::make_unique<Specimen>(request, model, bind_dims(signature, set.inputs), set,
+                                              console);
+        if (result.data_sets.empty()) result.counts = specimen->counts();
       }
       result.data_sets.push_back(specimen->run(set));
     }
