@@ -1,5 +1,5 @@
-// If, Loop and Scan without control flow: a known branch is taken, of unknown ones both are computed
-// and one selected; loops are unrolled.
+// If, Loop and Scan without control flow: a known branch is taken, of unknown ones both are
+// computed and one selected; loops are unrolled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ void select_branch(NodeContext& n) {
   const auto then_values = n.subgraphs().import_subgraph(n.graph("then_branch"), {});
   const auto else_values = n.subgraphs().import_subgraph(n.graph("else_branch"), {});
   if (then_values.size() != else_values.size()) {
-    throw ModelError(fmt::format("its branches have {} and {} outputs", then_values.size(),
-                                 else_values.size()));
+    throw ModelError(
+        fmt::format("its branches have {} and {} outputs", then_values.size(), else_values.size()));
   }
   for (size_t i = 0; i < then_values.size(); ++i) {
     if (!then_values[i] || !else_values[i] || then_values[i]->failed || else_values[i]->failed) {

@@ -24,7 +24,7 @@ void lower_dropout_12(NodeContext& n) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"Dropout", 7, lower_dropout_7},
+    {"Dropout", 6, lower_dropout_7},
     {"Dropout", 10, lower_dropout_10},
     {"Dropout", 12, lower_dropout_12},
 };

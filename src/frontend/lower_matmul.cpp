@@ -40,7 +40,7 @@ void lower_gemm(NodeContext& n) {  // alpha * A * B + beta * C
 }
 
 constexpr OperatorRow kRows[] = {
-    {"Gemm", 7, lower_gemm},
+    {"Gemm", 6, lower_gemm},
     {"MatMul", 1, lower_matmul},
 };
 

@@ -238,7 +238,7 @@ void lower_mean_variance_normalisation(NodeContext& n) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"BatchNormalization", 7, lower_batch_normalisation},
+    {"BatchNormalization", 6, lower_batch_normalisation},
     {"BatchNormalization", 9, lower_batch_normalisation},
     {"GroupNormalization", 18, lower_group_normalisation},
     {"GroupNormalization", 21, lower_group_normalisation},

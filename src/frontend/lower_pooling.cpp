@@ -235,7 +235,7 @@ void lower_max_unpool(NodeContext& n) {
 }
 
 constexpr OperatorRow kRows[] = {
-    {"AveragePool", 7, lower_average_pool},
+    {"AveragePool", 1, lower_average_pool},
     {"GlobalAveragePool", 1, lower_global_average_pool},
     {"GlobalLpPool", 2, lower_global_lp_pool},
     {"GlobalMaxPool", 1, lower_global_max_pool},

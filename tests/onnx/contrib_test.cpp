@@ -14,8 +14,8 @@ namespace stitch {
 
 TEST_CASE("operators of com.microsoft give the outputs of onnxruntime") {
   std::vector<std::filesystem::path> folders;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::string(STITCH_SOURCE_DIR) + "/tests/onnx/contrib")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(STITCH_SOURCE_DIR) +
+                                                               "/tests/onnx/contrib")) {
     if (entry.is_directory()) folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <set>
+#include <optional>
 #include <sstream>
 
 #include "frontend/import_onnx.h"
@@ -23,6 +23,14 @@ std::vector<Tensor> read_tensors(const std::filesystem::path& folder, const std:
     if (!std::filesystem::exists(path)) return tensors;
     tensors.push_back(read_tensor_pb(path));
   }
+}
+
+// Older data files hold bfloat16 as the uint16 of its bits.
+Tensor as_declared(const Tensor& tensor, std::optional<DType> dtype) {
+  if (dtype != DType::kBF16 || tensor.dtype() != DType::kU16) return tensor;
+  Tensor bits(DType::kBF16, tensor.extents());
+  std::copy(tensor.bytes().begin(), tensor.bytes().end(), bits.mutable_bytes().begin());
+  return bits;
 }
 
 double allowed_error(DType dtype, const OutputTolerance& tolerance) {
@@ -121,7 +129,14 @@ std::vector<std::string> run_model(const std::filesystem::path& folder, const Ru
   std::vector<std::string> faults;
   const auto file = folder / "model.onnx";
   const ModelSignature signature = read_signature(file);
-  for (const DataSet& set : read_data_sets(folder)) {
+  auto sets = read_data_sets(folder);
+  for (DataSet& set : sets) {
+    for (size_t i = 0; i < std::min(set.inputs.size(), signature.inputs.size()); ++i) {
+      set.inputs[i] = as_declared(set.inputs[i], signature.inputs[i].dtype);
+    }
+    for (size_t i = 0; i < std::min(set.outputs.size(), signature.outputs.size()); ++i) {
+      set.outputs[i] = as_declared(set.outputs[i], signature.outputs[i].dtype);
+    }
     std::map<std::string, Tensor> inputs;
     for (size_t i = 0; i < std::min(set.inputs.size(), signature.inputs.size()); ++i) {
       inputs[signature.inputs[i].name] = set.inputs[i];
