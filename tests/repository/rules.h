@@ -21,8 +21,8 @@ std::string to_text(const Violations& violations);
 
 // Layers: graph <- frontend; graph <- planner <- emit_cuda; runtime alone; emulator on runtime;
 // apps and tests on all. Protobuf and ONNX headers stay in the frontend, nvrtc.h in one file,
-// cuda.h in the emulator and one test, and the runtime, which is shipped inside bundles, includes
-// the standard library only.
+// cuda.h in the emulator, its tests and one other, and the runtime, which is shipped inside
+// bundles, includes the standard library only.
 Violations check_includes(const SourceTree& tree);
 
 // A source has at most 500 lines.

@@ -136,10 +136,13 @@ TEST_CASE("CMake names its sources and downloads nothing") {
   CHECK(check_cmake(tree_of("cmake/x.cmake", "include(FetchContent)\n")).size() == 1);
 
   const SourceFile list =
-      make_source_file("src/graph/CMakeLists.txt", "stitch_add_library(graph SOURCES dim.cpp)\n");
+      make_source_file("src/graph/CMakeLists.txt", "stitch_add_library(my_dim SOURCES dim.cpp)\n");
   CHECK(check_cmake({list, make_source_file("src/graph/dim.cpp", "")}).empty());
   CHECK(to_text(check_cmake({list, make_source_file("src/graph/im.cpp", "")})) ==
         "src/graph/im.cpp: is in no CMakeLists.txt\n");
+  CHECK(check_cmake({make_source_file("tests/CMakeLists.txt", "foreach(tool run_all convert)\n"),
+                     make_source_file("tests/run_all.cpp", "")})
+            .empty());
   CHECK(check_cmake({make_source_file("src/lost/a.cpp", "")}).size() == 1);
   CHECK(check_cmake({make_source_file("cmake/x.cmake", "add_library(x src/lost/a.cpp)\n"),
                      make_source_file("src/lost/a.cpp", "")})

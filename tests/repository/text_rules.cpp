@@ -75,11 +75,23 @@ void check_words_of_line(const SourceFile& file, std::size_t index, Violations& 
   }
 }
 
+// A loop over targets names its sources without their extension.
 bool names_source(const SourceFile& build_list, std::string_view source) {
+  constexpr std::string_view kExtension = ".cpp";
+  const std::string_view stem = source.substr(0, source.size() - kExtension.size());
+  const auto ends_word = [](std::string_view rest) {
+    return rest.empty() || std::string_view(" );\"").find(rest.front()) != std::string_view::npos;
+  };
+  const auto names = [&](std::string_view line, std::size_t at) {
+    const bool begins_word =
+        at == 0 || std::string_view(" /(\"").find(line[at - 1]) != std::string_view::npos;
+    const std::string_view rest = line.substr(at + stem.size());
+    return begins_word && (rest.starts_with(kExtension) || ends_word(rest));
+  };
   return std::ranges::any_of(build_list.lines, [&](const std::string& line) {
-    const std::size_t at = line.find(source);
-    return at != std::string::npos &&
-           (at == 0 || std::string_view(" /(").find(line[at - 1]) != std::string_view::npos);
+    std::size_t at = line.find(stem);
+    while (at != std::string::npos && !names(line, at)) at = line.find(stem, at + 1);
+    return at != std::string::npos;
   });
 }
 
