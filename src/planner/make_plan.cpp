@@ -112,12 +112,59 @@ class Planner {
       }
       for (const AccessNodeId node : region.nodes) items.push_back({{node}, false});
     }
+    add_contractions(items);
+    return items;
+  }
+
+  // A contraction that is no matter of tiles (matrix times vector, depthwise) is a sum of products
+  // like any reduce: it heads the region that alone reads it. No cycle: all it reads has a smaller
+  // depth than that region.
+  void add_contractions(std::vector<WorkItem>& items) const {
+    constexpr size_t kNobody = static_cast<size_t>(-1);
+    constexpr size_t kSeveral = static_cast<size_t>(-2);
+    std::vector<size_t> owner(node_count_, kNobody);
+    for (size_t i = 0; i < items.size(); ++i) {
+      for (const AccessNodeId node : items[i].nodes) {
+        owner[node.index] = items[i].stitched ? i : kSeveral;
+      }
+    }
+    std::vector<size_t> reader(plan_.graph.values.size(), kNobody);
     for (size_t n = 0; n < node_count_; ++n) {
-      if (plan_.graph.nodes[n].kind == AccessKind::kContraction) {
+      const bool is_contraction = plan_.graph.nodes[n].kind == AccessKind::kContraction;
+      const size_t by = is_contraction ? kSeveral : owner[n];
+      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
+        size_t& known = reader[source.index];
+        known = known == kNobody || known == by ? by : kSeveral;
+      }
+    }
+    for (const AccessOutput& output : plan_.graph.outputs) reader[output.value.index] = kSeveral;
+    for (size_t n = 0; n < node_count_; ++n) {
+      const AccessNode& node = plan_.graph.nodes[n];
+      if (node.kind != AccessKind::kContraction) continue;
+      const size_t by = reader[node.results.front().index];
+      if (by < items.size() && is_sum_of_products(AccessNodeId(n)) && may_head(node, items[by])) {
+        std::vector<AccessNodeId>& nodes = items[by].nodes;
+        nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
+                     AccessNodeId(n));
+      } else {
         items.push_back({{AccessNodeId(n)}, false});
       }
     }
-    return items;
+  }
+
+  bool is_sum_of_products(AccessNodeId id) const {
+    const auto choice = choices_.find(id);
+    if (choice != choices_.end() && choice->second.library) return false;
+    return !is_tiled_contraction(plan_.graph, plan_.graph.node(id));
+  }
+
+  // What every thread computes by itself must not be asked for again by each point of a window.
+  bool may_head(const AccessNode& contraction, const WorkItem& item) const {
+    if (!is_inline_reduce(plan_.graph, contraction)) return true;
+    return std::none_of(item.nodes.begin(), item.nodes.end(), [&](AccessNodeId id) {
+      const AccessNode& node = plan_.graph.node(id);
+      return is_reduce(node) && is_inline_reduce(plan_.graph, node);
+    });
   }
 
   // Kahn's algorithm; ties go to the item with the smallest first node.
@@ -174,12 +221,14 @@ class Planner {
                  KernelBuilder& builder) {
     const AccessNodeId first = item.nodes.front();
     const AccessNode& node = plan_.graph.node(first);
-    if (const auto choice = choices_.find(first); choice != choices_.end()) {
+    const auto choice = choices_.find(first);
+    if (item.nodes.size() == 1 && choice != choices_.end()) {
       if (choice->second.library) return add_call(choice->second.layout, buffers);
       plan_.notes.push_back(
           fmt::format("{}: own kernel: {}", describe(node), choice->second.reason));
     }
-    if (node.kind == AccessKind::kContraction && is_tiled_contraction(plan_.graph, node)) {
+    if (item.nodes.size() == 1 && node.kind == AccessKind::kContraction &&
+        is_tiled_contraction(plan_.graph, node)) {
       steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt, {}});
       return;
     }

@@ -295,3 +295,18 @@ TEST_CASE("a transposition goes through a padded tile, contiguous on both sides"
   CHECK(stage.guards.size() == 1);  // 130 is no multiple of 32
   CHECK(planned->kernels()[0]->shared_bytes == 32 * 33 * 4);
 }
+
+TEST_CASE("a matrix times a vector heads the region that reads it") {
+  const auto planned = plan_text_graph(R"(graph "gate" {
+  input %0 "x" : f32[1,48,10,10]
+  input %p "p" : f32[1,20]
+  input %w "w" : f32[20,48]
+  %2 = matmul(%p, %w) : f32[1,48]
+  %3 = tanh(%2) : f32[1,48]
+  %4 = broadcast(%3) {axes=[0,1]} : f32[1,48,10,10]
+  %5 = mul(%0, %4) : f32[1,48,10,10]
+  output "y" %5
+})");
+  CHECK(planned->problems().empty());
+  CHECK(planned->plan.steps.size() == 1);
+}
