@@ -80,6 +80,7 @@ ImageToolchain::ImageToolchain(const HostImageOptions& options)
                      "' holds no cuda_fp16.h");
   const std::string version = run_process({compiler_, "--version"}).output;
   is_clang_ = version.find("clang") != std::string::npos;
+  is_x86_64_ = run_process({compiler_, "-dumpmachine"}).output.rfind("x86_64", 0) == 0;
 
   ContentHash hash;
   hash.add(compiler_);
@@ -127,9 +128,15 @@ std::vector<std::string> ImageToolchain::flags(ImageVariant variant) const {
       "-I" + cuda_include_folder_.string(),
       "-fdebug-prefix-map=" + folder_.string() + "=device"};  // images do not depend on the folder
   if (!is_clang_) append(flags, {"-fno-gnu-unique", "-gno-record-gcc-switches"});
+  // Without the instruction, fmaf is a call: own contractions take 4 times as long.
+  if (is_x86_64_) append(flags, {"-mavx2", "-mfma"});
   switch (variant) {
     case ImageVariant::kPlain:
-      append(flags, {"-O1", "-g0"});  // as fast as -O2 on kernels, built in half the time
+      // Half the compile time of -O2 and as fast on kernels.
+      append(flags, {"-g0", is_clang_ ? "-O2" : "-O1"});
+      if (!is_clang_)
+        append(flags,
+               {"-ftree-slp-vectorize", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic"});
       break;
     case ImageVariant::kChecked:
       append(flags, {"-O1", "-g1", "-fsanitize=thread"});

@@ -36,6 +36,7 @@ class ImageToolchain {
 
   std::string compiler_;
   bool is_clang_ = false;
+  bool is_x86_64_ = false;
   bool knows_device_headers_ = false;
   std::filesystem::path cuda_include_folder_;
   std::unique_ptr<PrivateFolder> private_folder_;  // null when the cache is used

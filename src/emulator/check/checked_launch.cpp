@@ -189,7 +189,7 @@ static std::uint32_t seen_by(const Block& block, const Thread& thread, std::uint
   return std::max(releases_seen(block.seen, other), releases_seen(thread.acquired, other));
 }
 
-bool CheckedLaunch::ordered(const Context& context, const Stamp& then) const {
+inline bool CheckedLaunch::ordered(const Context& context, const Stamp& then) const {
   const Stamp& now = context.now;
   if (then.block != now.block)
     return history_.covers(then.block, seen_by(context.block, context.thread, then.block), then);

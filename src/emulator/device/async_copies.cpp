@@ -38,8 +38,7 @@ std::vector<AsyncCopy> AsyncCopies::finish(std::uint64_t thread, unsigned pendin
   return landing;
 }
 
-bool AsyncCopies::in_flight(const unsigned char* address, std::uint32_t bytes) const {
-  if (words_.empty()) return false;
+bool AsyncCopies::find_word(const unsigned char* address, std::uint32_t bytes) const {
   for (std::uintptr_t w = word_of(address); w <= word_of(address + bytes - 1); ++w)
     if (words_.count(w) != 0) return true;
   return false;

@@ -23,7 +23,9 @@ class AsyncCopies {
   // The copies that have to land so that at most `pending` groups of the thread stay open.
   std::vector<AsyncCopy> finish(std::uint64_t thread, unsigned pending);
   // Whether any byte of a range is the destination of an open copy.
-  bool in_flight(const unsigned char* address, std::uint32_t bytes) const;
+  bool in_flight(const unsigned char* address, std::uint32_t bytes) const {
+    return !words_.empty() && find_word(address, bytes);
+  }
   // The thread exits: forgets its copies and says whether there were any.
   bool forget(std::uint64_t thread);
   bool any() const { return !queues_.empty(); }
@@ -33,6 +35,7 @@ class AsyncCopies {
     std::vector<AsyncCopy> open;
     std::deque<std::vector<AsyncCopy>> groups;
   };
+  bool find_word(const unsigned char* address, std::uint32_t bytes) const;
   void mark(const AsyncCopy& copy, int difference);
 
   std::unordered_map<std::uint64_t, Queue> queues_;

@@ -24,6 +24,14 @@ void write_all(int file, std::span<const std::byte> bytes) {
   }
 }
 
+bool has_avx2_fma() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 LoadedObject::LoadedObject(std::span<const std::byte> shared_object) {
@@ -43,6 +51,11 @@ LoadedObject::LoadedObject(std::span<const std::byte> shared_object) {
     dlclose(library_);
     close(file_);
     throw std::runtime_error("the host image was built for another version of the emulator");
+  }
+  if (entry_->uses_avx2_fma && !has_avx2_fma()) {
+    dlclose(library_);
+    close(file_);
+    throw std::runtime_error("the host image needs a processor with AVX2 and FMA");
   }
   entry_->connect(&device_calls());
 }

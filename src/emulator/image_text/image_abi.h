@@ -7,7 +7,7 @@
 namespace stitch_simt {
 
 // Raised whenever a type below changes; an image of another version is refused.
-constexpr unsigned kImageAbiVersion = 2;
+constexpr unsigned kImageAbiVersion = 3;
 
 constexpr unsigned kWarpLanes = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
@@ -72,7 +72,8 @@ struct KernelRecord {
 // What an image exports under the name stitch_host_image.
 struct ImageEntry {
   unsigned abi_version;
-  bool checked;  // accesses are reported through DeviceCalls::access
+  bool checked;        // accesses are reported through DeviceCalls::access
+  bool uses_avx2_fma;  // instructions that x86-64 processors have since 2013
   const KernelRecord* const* kernels;
   const KernelRecord* const* kernels_end;
   void (*connect)(const DeviceCalls* calls);  // once, before anything else

@@ -27,7 +27,13 @@ const stitch_simt::ImageEntry stitch_host_image = {stitch_simt::kImageAbiVersion
 #else
                                                    false,
 #endif
-                                                   __start_stitch_kernels, __stop_stitch_kernels,
+#if defined(__AVX2__) && defined(__FMA__)
+                                                   true,
+#else
+                                                   false,
+#endif
+                                                   __start_stitch_kernels,
+                                                   __stop_stitch_kernels,
                                                    stitch_simt::connect};
 
 #ifdef STITCH_EMULATOR_CHECKED

@@ -28,7 +28,7 @@ ShadowRegion::ShadowRegion(ShadowRegion&&) noexcept = default;
 ShadowRegion& ShadowRegion::operator=(ShadowRegion&&) noexcept = default;
 ShadowRegion::~ShadowRegion() = default;
 
-void ShadowRegion::define(std::size_t offset, std::size_t bytes) {
+void ShadowRegion::define_range(std::size_t offset, std::size_t bytes) {
   while (bytes > 0) {
     Page& page = pages_[offset / kShadowPageBytes];
     const std::size_t begin = offset % kShadowPageBytes;
@@ -75,10 +75,6 @@ void ShadowRegion::undefine_all() {
   }
 }
 
-bool ShadowRegion::is_defined(std::size_t offset, std::size_t bytes) const {
-  return undefined_bytes(offset, bytes) == 0;
-}
-
 std::size_t ShadowRegion::undefined_bytes(std::size_t offset, std::size_t bytes) const {
   std::size_t undefined = 0;
   while (bytes > 0) {
@@ -99,7 +95,7 @@ std::size_t ShadowRegion::undefined_bytes(std::size_t offset, std::size_t bytes)
   return undefined;
 }
 
-ShadowCell* ShadowRegion::cells_for(Page& page, std::size_t offset, std::size_t bytes) {
+ShadowCell* ShadowRegion::make_cells(Page& page, std::size_t offset, std::size_t bytes) {
   // The widest cell that both ends of the access respect.
   auto shift = static_cast<std::uint8_t>(__builtin_ctzll(offset | bytes | 16u));
   shift = std::min(shift, page.shift);

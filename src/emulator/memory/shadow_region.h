@@ -49,11 +49,24 @@ class ShadowRegion {
 
   // Forgets all accesses, in constant time: a new launch or a new block begins.
   void forget_accesses() { ++generation_; }
-  void define(std::size_t offset, std::size_t bytes);
+  void define(std::size_t offset, std::size_t bytes) {
+    Page& page = pages_[offset / kShadowPageBytes];
+    if (page.all_defined && offset % kShadowPageBytes + bytes <= kShadowPageBytes) return;
+    if (page.defined && in_one_word(offset, bytes))
+      (*page.defined)[offset % kShadowPageBytes / kWordBits] |= word_mask(offset, bytes);
+    else
+      define_range(offset, bytes);
+  }
   void undefine(std::size_t offset, std::size_t bytes);
   // Undefines everything in constant time per page that exists.
   void undefine_all();
-  bool is_defined(std::size_t offset, std::size_t bytes) const;
+  bool is_defined(std::size_t offset, std::size_t bytes) const {
+    const Page& page = pages_[offset / kShadowPageBytes];
+    if (!in_one_word(offset, bytes)) return undefined_bytes(offset, bytes) == 0;
+    if (page.all_defined) return true;
+    return page.defined && (~(*page.defined)[offset % kShadowPageBytes / kWordBits] &
+                            word_mask(offset, bytes)) == 0;
+  }
   std::size_t undefined_bytes(std::size_t offset, std::size_t bytes) const;
 
   // The cells of an access; it must lie inside the region. Calls visit(ShadowCell&) for each.
@@ -65,7 +78,8 @@ class ShadowRegion {
   void free_cells();
 
  private:
-  using Bits = std::array<std::uint64_t, kShadowPageBytes / 64>;  // one bit per byte
+  static constexpr std::size_t kWordBits = 64;
+  using Bits = std::array<std::uint64_t, kShadowPageBytes / kWordBits>;  // one bit per byte
   struct Page {
     std::unique_ptr<ShadowCell[]> cells;
     std::uint32_t generation = 0;  // of the cells
@@ -74,8 +88,24 @@ class ShadowRegion {
     std::unique_ptr<Bits> defined;  // used when not all_defined; null = nothing is defined
   };
 
+  static bool in_one_word(std::size_t offset, std::size_t bytes) {
+    return offset % kWordBits + bytes <= kWordBits;
+  }
+  // The bits of a range that lies in one word.
+  static std::uint64_t word_mask(std::size_t offset, std::size_t bytes) {
+    const std::uint64_t ones = bytes == kWordBits ? ~0ull : (1ull << bytes) - 1;
+    return ones << offset % kWordBits;
+  }
+  void define_range(std::size_t offset, std::size_t bytes);
+
   // Cells of a page, valid and narrow enough for an access.
-  ShadowCell* cells_for(Page& page, std::size_t offset, std::size_t bytes);
+  ShadowCell* cells_for(Page& page, std::size_t offset, std::size_t bytes) {
+    const std::size_t inside = (std::size_t{1} << page.shift) - 1;
+    if (page.cells && page.generation == generation_ && ((offset | bytes) & inside) == 0)
+      return page.cells.get();
+    return make_cells(page, offset, bytes);
+  }
+  ShadowCell* make_cells(Page& page, std::size_t offset, std::size_t bytes);
   static void split(Page& page, std::uint8_t shift);
 
   std::vector<Page> pages_;
