@@ -14,7 +14,7 @@
 namespace stitch {
 
 // The opsets of the default domain whose definitions are known.
-inline constexpr int64_t kOldestOpset = 6;
+inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
 struct ImportOptions {

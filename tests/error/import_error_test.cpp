@@ -96,11 +96,11 @@ TEST_CASE("a model with any byte changed is imported or refused, never worse") {
 }
 
 TEST_CASE("opsets outside the known range are refused") {
-  for (const int64_t opset : {int64_t{0}, int64_t{5}, int64_t{29}}) {
+  for (const int64_t opset : {int64_t{0}, int64_t{29}}) {
     ModelBuilder model(opset);
     model.input("x", DType::kF32, {"1"}).node("Abs", {"x"}, {"y"}).output("y");
     CHECK(model.import_error() ==
-          "opset " + std::to_string(opset) + " is not supported\nnote: opsets 6 to 28 are");
+          "opset " + std::to_string(opset) + " is not supported\nnote: opsets 1 to 28 are");
   }
 }
 
