@@ -1,6 +1,9 @@
 #include "emulator/device/fiber.h"
 
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <cstring>
 #include <new>
@@ -13,7 +16,16 @@ constexpr std::size_t kChunkBytes = (kStacksPerChunk + 1) * kStackBytes;  // one
 constexpr std::size_t kColours = 53;
 constexpr std::size_t kCacheLine = 64;
 
+// A launch that was stopped leaves its stacks as they were: what AddressSanitizer has marked on
+// them must not meet the next launch.
+void forget_marks([[maybe_unused]] unsigned char* stack) {
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(stack, kStackBytes);
+#endif
+}
+
 void store_view(unsigned char* stack, const stitch_simt::ThreadView* view) {
+  forget_marks(stack);
   std::memcpy(stack + stitch_simt::kViewOffset, &view, sizeof view);
 }
 
