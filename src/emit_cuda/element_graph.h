@@ -82,6 +82,7 @@ struct Element {
   std::string target;
   bool whole = false;
   std::string name;  // given by a root; declared where the element is
+  std::string type;  // its C++ type where it is not the register type of `dtype`
 };
 
 // What happens with elements: a store, a partial sum. `write` gets the texts of `inputs`; where

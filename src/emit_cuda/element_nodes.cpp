@@ -121,15 +121,13 @@ void ElementBuilder::share_reciprocal(Element& quotient) {
   if (!shared) return;
   const auto [it, is_new] = reciprocals_.emplace(divisor, ElementId());
   if (is_new) {
-    Element one;
-    one.dtype = DType::kF32;
-    one.text = "1.0f";
     Element reciprocal;
     reciprocal.kind = ElementKind::kOperation;
     reciprocal.dtype = DType::kF32;
     reciprocal.op = Op::k_div;
     reciprocal.name = context_.names().take("reciprocal");
-    reciprocal.operands = {add(std::move(one)), divisor};
+    reciprocal.type = "StitchReciprocal";
+    reciprocal.operands = {divisor};
     it->second = add(std::move(reciprocal));
   }
   quotient.operands.push_back(it->second);

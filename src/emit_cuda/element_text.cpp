@@ -24,6 +24,7 @@ std::string ScopeWriter::name_of(ElementId id) {
     if (e.kind == ElementKind::kCondition) wish = "holds";
     if (e.kind == ElementKind::kLoad) wish += e.vector ? "_part" : "_value";
     if (e.kind == ElementKind::kGathered) wish += "_index";
+    if (!context.names().is_free(wish)) wish += e.lanes ? "_part" : "_value";
     name = context.names().take(wish);
   }
   return name;

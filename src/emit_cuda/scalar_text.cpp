@@ -173,7 +173,8 @@ CudaText scalar_text(Op op, const Attributes& attributes, const ScalarContext& c
                       : "stitch_shift_right",
                   {x(0), x(1)});
     case Op::k_div:
-      if (operands.size() == 3) return call("stitch_shared_quotient", {x(0), x(1), x(2)});
+      if (operands.size() == 1) return call("stitch_reciprocal", {x(0)});
+      if (operands.size() == 3) return call("stitch_times", {x(0), x(2)});
       return divide_text(dtype, operands[0], operands[1]);
     case Op::k_rem:
       return is_integer(dtype) ? call("stitch_truncated_remainder", {x(0), x(1)})

@@ -25,7 +25,8 @@ struct ScalarContext {
 };
 
 // An expression of the register type of `context.result`. InternalError for ops that are not
-// element-wise.
+// element-wise. A division has three forms: (a, b), the reciprocal (b) that a row shares, and
+// (a, b, reciprocal).
 CudaText scalar_text(Op op, const Attributes& attributes, const ScalarContext& context,
                      const std::vector<ScalarOperand>& operands);
 

@@ -18,6 +18,8 @@ bool is_reduction(const Element& e) {
   return e.kind == ElementKind::kReduction || e.kind == ElementKind::kArgReduction;
 }
 
+std::string type_of(const Element& e) { return e.type.empty() ? register_type(e.dtype) : e.type; }
+
 }  // namespace
 
 // " + (row * 768 + column)": one parenthesised index, so that the compiler keeps a vector access
@@ -234,8 +236,7 @@ void ScopeWriter::write(ScopeId scope) {
     for (; i < all.size() && all[i].phase == phase; ++i) {
       const ElementId id = all[i].element;
       if (id.valid() && array_[id.index] != 0 && graph_.at(id).target.empty()) {
-        arrays.push_back(
-            fmt::format("{} {}[{}];", register_type(graph_.at(id).dtype), name_of(id), vector_));
+        arrays.push_back(fmt::format("{} {}[{}];", type_of(graph_.at(id)), name_of(id), vector_));
       }
       for (std::string& line : statements(all[i])) lines.push_back(std::move(line));
     }
@@ -273,7 +274,7 @@ std::vector<std::string> ScopeWriter::declaration(ElementId id) {
     return {fmt::format("{}{} = {};", e.target, e.lanes ? "[j]" : "", value)};
   }
   if (e.lanes && array_[id.index] != 0) return {fmt::format("{}[j] = {};", name_of(id), value)};
-  const std::string type = e.kind == ElementKind::kGathered ? "int" : register_type(e.dtype);
+  const std::string type = e.kind == ElementKind::kGathered ? "int" : type_of(e);
   return {fmt::format("const {} {} = {};", type, name_of(id), value)};
 }
 

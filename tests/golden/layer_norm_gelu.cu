@@ -62,7 +62,7 @@ k00_add_layer_normalization_gelu(const float* __restrict__ dense,
   const float deviation = sqrtf(row_sum_1 * 0.0009765625f + 1e-05f);
 
   // group 5: /output/LayerNorm (div, mul, add), /act/Gelu (mul, erf, add, mul)
-  const float reciprocal = 1.0f / deviation;
+  const StitchReciprocal reciprocal = stitch_reciprocal(deviation);
   float norm_weight_part[kVector];
   stitch_load(norm_weight_part, norm_weight + column);
   float bias_part[kVector];
@@ -70,8 +70,7 @@ k00_add_layer_normalization_gelu(const float* __restrict__ dense,
   float product[kVector];
 #pragma unroll
   for (int j = 0; j < kVector; ++j) {
-    const float normed = stitch_shared_quotient(distance[j], deviation, reciprocal) *
-        norm_weight_part[j] + bias_part[j];
+    const float normed = stitch_times(distance[j], reciprocal) * norm_weight_part[j] + bias_part[j];
     product[j] = normed * (erff(normed * 0.70710677f) + 1.0f) * 0.5f;
   }
   stitch_store(activated + (row * kCols + column), product);

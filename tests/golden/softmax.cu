@@ -53,15 +53,13 @@ k00_layer_0_attention_softmax(const float* __restrict__ scores, float* __restric
   row_sum = stitch_row_reduce<kThreadsPerRow>(row_sum, StitchSum());
 
   // group 3: /encoder/layer.0/attention/Softmax (div)
-  const float reciprocal = 1.0f / row_sum;
+  const StitchReciprocal reciprocal = stitch_reciprocal(row_sum);
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
     const int column = lane * kVector + i * kSpan;
     float probs_1[kVector];
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      probs_1[j] = stitch_shared_quotient(power[i][j], row_sum, reciprocal);
-    }
+    for (int j = 0; j < kVector; ++j) probs_1[j] = stitch_times(power[i][j], reciprocal);
     stitch_store(probs + (row * kCols + column), probs_1);
   }
 }
