@@ -45,10 +45,11 @@ TEST_CASE("a name defined again is reported") {
 TEST_CASE("names that a subgraph reads order the nodes") {
   OnnxGraph body;
   body.nodes.push_back(node({"late"}, {"r"}));
-  body.outputs.push_back({.name = "r"});
+  body.outputs.emplace_back().name = "r";
   OnnxNode branch = node({"c"}, {"y"});
-  branch.attributes.push_back(
-      {.name = "then_branch", .value = std::make_shared<const OnnxGraph>(body)});
+  OnnxAttribute& then_branch = branch.attributes.emplace_back();
+  then_branch.name = "then_branch";
+  then_branch.value = std::make_shared<const OnnxGraph>(body);
   const NodeOrder order = order_nodes({branch, node({"x"}, {"late"})}, {"y"});
   CHECK(order.nodes == std::vector<size_t>{1, 0});
 }
