@@ -8,6 +8,7 @@
 
 #include "planner/absorb_bias.h"
 #include "planner/absorb_copies.h"
+#include "planner/absorb_scale.h"
 #include "planner/regions.h"
 
 namespace stitch {
@@ -39,7 +40,7 @@ Price price_of(const AccessGraph& graph, const AccessNode& node, const DeviceMod
   return price;
 }
 
-// Only the library adds a bias, so such a product must keep its library form.
+// Only the library knows a bias and a scale: such a product must keep its library form.
 constexpr int kNeverRank = 1000;
 
 // Lower is better: a call, several calls, no library form at all.
@@ -47,7 +48,7 @@ int layout_rank(const AccessGraph& graph, AccessNodeId node) {
   if (graph.node(node).op != Op::k_matmul) return 0;
   const auto found = matmul_layout(graph, node);
   const auto* layout = std::get_if<MatmulLayout>(&found);
-  if (layout == nullptr) return has_bias(graph.node(node)) ? kNeverRank : 4;
+  if (layout == nullptr) return needs_library(graph.node(node)) ? kNeverRank : 4;
   return layout->calls() > 1 ? 1 : 0;
 }
 
@@ -139,7 +140,7 @@ std::vector<OperandCopy> worthwhile_copies(const AccessGraph& graph, const Devic
     if (node.kind != AccessKind::kContraction) continue;
     const auto found = matmul_layout(graph, AccessNodeId(n));
     const auto* none = std::get_if<NoMatmulLayout>(&found);
-    if (none == nullptr || none->operand < 0 || has_bias(node)) continue;
+    if (none == nullptr || none->operand < 0 || needs_library(node)) continue;
     const size_t operand = static_cast<size_t>(none->operand);
     const std::vector<AtomId> atoms = operand_atoms(graph, node, operand);
     const AccessValueId source = node.operands[operand].pieces[0].source;
@@ -168,7 +169,7 @@ ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const Device
   const Price price = price_of(graph, graph.node(id), device);
   const int64_t calls = choice.layout.calls();
   const double library_us = price.library_us + static_cast<double>(calls - 1) * device.launch_us;
-  if (calls > 1 && library_us >= price.own_us && !has_bias(graph.node(id))) {
+  if (calls > 1 && library_us >= price.own_us && !needs_library(graph.node(id))) {
     choice.reason = fmt::format("its batch has no single stride and would take {} calls", calls);
     return choice;
   }
@@ -181,7 +182,9 @@ ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const Device
 
 std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device) {
   write_copies_directly(graph);
-  fold_bias_adds(graph, [&](AccessNodeId node) { return choose(graph, node, device).library; });
+  const auto is_library = [&](AccessNodeId node) { return choose(graph, node, device).library; };
+  fold_operand_scales(graph, is_library);
+  fold_bias_adds(graph, is_library);
   StorageChooser storage(graph);
   for (size_t v = 0; v < graph.values.size(); ++v) storage.choose(AccessValueId(v));
   // A copy of one operand may show that the other needs one too.

@@ -34,7 +34,7 @@ AccessNodeId plain_product(const AccessGraph& graph, const Read& read,
   const AccessNodeId producer = graph.value(source).producer;
   if (!producer.valid() || !once[source.index]) return {};
   const AccessNode& node = graph.node(producer);
-  const bool plain = node.kind == AccessKind::kContraction && !has_bias(node);
+  const bool plain = node.kind == AccessKind::kContraction && node.operands.size() == 2;
   return plain ? producer : AccessNodeId();
 }
 

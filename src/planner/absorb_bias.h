@@ -12,8 +12,9 @@ namespace stitch {
 // the row for nothing. Node and value ids change.
 void fold_bias_adds(AccessGraph& graph, const std::function<bool(AccessNodeId)>& is_library);
 
-inline bool has_bias(const AccessNode& node) {
-  return node.kind == AccessKind::kContraction && node.operands.size() > 2;
+// Products that own kernels do not know: with a bias, or with a scale.
+inline bool needs_library(const AccessNode& node) {
+  return node.kind == AccessKind::kContraction && (node.operands.size() > 2 || node.scale != 1);
 }
 
 }  // namespace stitch

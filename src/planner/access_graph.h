@@ -67,6 +67,8 @@ struct AccessNode {
                                 // argwindow, the ragged end of a split atom
   ExprId expression;            // kIndex, kArgReduce
   std::vector<ExprId> target;   // kScatter: per dim of the result
+  double scale = 1;             // kContraction: factor of the sum, before operand 2 is added; not 1
+                                // in library calls only, see absorb_scale.h
   std::vector<AccessValueId> results;
   std::vector<SourceId> sources;
   int depth = 0;  // contractions on the longest path to the node (stitching.md 6b)

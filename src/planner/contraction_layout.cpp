@@ -121,6 +121,7 @@ class LayoutFinder {
   std::variant<MatmulLayout, NoMatmulLayout> find() {
     if (node_.op != Op::k_matmul)
       return NoMatmulLayout{"a convolution has a kernel of its own", -1};
+    layout_.scale = node_.scale;
     layout_.accumulate = std::get<MatmulAttributes>(node_.attributes).accumulate;
     d_ = linear_result(graph_, node_.results[0]);
     for (int i = 0; i < static_cast<int>(node_.operands.size()); ++i) {

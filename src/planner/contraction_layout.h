@@ -24,13 +24,14 @@ struct MatmulBatch {
   int64_t stride_a = 0, stride_b = 0, stride_d = 0;
 };
 
-// d[m,n] = sum over k of a[m,k] * b[k,n] (+ bias[n]), for every index of `batch`. m, n and k may be
-// products of several atoms.
+// d[m,n] = scale * sum over k of a[m,k] * b[k,n] (+ bias[n]), for every index of `batch`. m, n and
+// k may be products of several atoms.
 struct MatmulLayout {
   AccessNodeId node;
   int64_t m = 1, n = 1, k = 1;
   std::vector<MatmulBatch> batch;  // outer first; all but the last are separate calls
   MatmulMatrix a, b, d;
+  double scale = 1;
   AccessValueId bias;       // n neighbouring elements, added to every row; none: no bias
   int64_t bias_offset = 0;  // elements
   DType accumulate = DType::kF32;

@@ -375,6 +375,7 @@ class PlanParser {
       if (!matrix->column_major) in_.expect("rows");
       matrix->leading_dimension = named("leading");
     }
+    if (in_.accept("scale")) l.scale = std::stod(in_.text().read_string());
     if (in_.accept("bias")) {
       l.bias = in_.read_id<AccessValueId>('v');
       l.bias_offset = named("offset");

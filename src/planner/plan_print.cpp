@@ -390,6 +390,7 @@ class PlanPrinter {
       line("matrix v{} offset {} {} leading {}", matrix->value.index, matrix->offset,
            matrix->column_major ? "columns" : "rows", matrix->leading_dimension);
     }
+    if (l.scale != 1) line("scale \"{}\"", l.scale);
     if (l.bias.valid()) line("bias v{} offset {}", l.bias.index, l.bias_offset);
     for (const MatmulBatch& batch : l.batch) {
       line("batch {} {} {} {}", batch.count, batch.stride_a, batch.stride_b, batch.stride_d);

@@ -54,11 +54,13 @@ void run_layout(const MatmulLayout& layout, const std::vector<double>& a,
     }
     for (int64_t i = 0; i < layout.m; ++i) {
       for (int64_t j = 0; j < layout.n; ++j) {
-        double sum = bias.empty() ? 0 : bias.at(static_cast<size_t>(layout.bias_offset + j));
+        double sum = 0;
         for (int64_t k = 0; k < layout.k; ++k) {
           sum += a.at(static_cast<size_t>(at_a + place(layout.a, i, k))) *
                  b.at(static_cast<size_t>(at_b + place(layout.b, k, j)));
         }
+        sum *= layout.scale;
+        if (!bias.empty()) sum += bias.at(static_cast<size_t>(layout.bias_offset + j));
         d.at(static_cast<size_t>(at_d + place(layout.d, i, j))) = sum;
       }
     }
@@ -231,6 +233,43 @@ TEST_CASE("what is added to a product stays a kernel unless it is a row of it") 
     %6 = add(%3, %5) : f32[32,32]
     output "y" %6)");
   CHECK(late.access.nodes.size() == 3);
+}
+
+TEST_CASE("a scaled query is read unscaled") {
+  const Absorbed run = absorb_text(R"(
+    input %0 "q" : f32[16,12]
+    input %1 "k" : f32[16,12]
+    %2 = constant {f32[] 0.25} : f32[]
+    %3 = broadcast(%2) {axes=[]} : f32[3,16,4]
+    %4 = reshape(%0) : f32[16,3,4]
+    %5 = transpose(%4) {perm=[1, 0, 2]} : f32[3,16,4]
+    %6 = mul(%5, %3) : f32[3,16,4]
+    %7 = reshape(%1) : f32[16,3,4]
+    %8 = transpose(%7) {perm=[1, 0, 2]} : f32[3,16,4]
+    %9 = mul(%3, %8) : f32[3,16,4]
+    %10 = transpose(%9) {perm=[0, 2, 1]} : f32[3,4,16]
+    %11 = matmul(%6, %10) {accumulate=f32} : f32[3,16,16]
+    output "scores" %11)");
+  REQUIRE(run.access.nodes.size() == 1);
+  REQUIRE(run.choices[0].library);
+  CHECK(run.choices[0].layout.scale == 0.0625);
+  CHECK(run.access.value(run.choices[0].layout.a.value).name == "q");
+  CHECK(run.choices[0].layout.batch[0].stride_a == 4);
+}
+
+TEST_CASE("a scaled value that something else reads too is computed") {
+  const Absorbed run = absorb_text(R"(
+    input %0 "x" : f32[16,16]
+    input %1 "w" : f32[16,16]
+    %2 = constant {f32[] 0.25} : f32[]
+    %3 = broadcast(%2) {axes=[]} : f32[16,16]
+    %4 = mul(%0, %3) : f32[16,16]
+    %5 = matmul(%4, %1) {accumulate=f32} : f32[16,16]
+    %6 = neg(%4) : f32[16,16]
+    output "y" %5
+    output "z" %6)");
+  CHECK(run.access.nodes.size() == 3);
+  CHECK(run.choices[0].layout.scale == 1);
 }
 
 TEST_CASE("a gathered operand of a large product is copied first") {

@@ -264,6 +264,7 @@ class Evaluator {
           integer += a.tensor->integer(a.index) * b.tensor->integer(b.index);
         }
       });
+      real *= node.scale;
       if (node.operands.size() > 2) {
         const Element bias = element(node.operands[2]);
         real += bias.tensor->real(bias.index);

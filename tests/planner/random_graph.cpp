@@ -431,6 +431,11 @@ void GraphMaker::matmul(ValueId x) {
   }
   other[shape.size() - 2] = shape.back();
   other.back() = pick(1, 5);
+  if (pick(0, 2) == 0) {  // scaled, as queries are
+    const ValueType scaled = type(DType::kF64, shape);
+    const ValueId two = made_.graph.add_constant(Tensor::scalar(DType::kF64, 2));
+    x = add(Op::k_mul, {x, add(Op::k_broadcast, {two}, BroadcastAttributes{}, &scaled)});
+  }
   const ValueId product = add(Op::k_matmul, {x, constant(other)}, attributes);
   if (pick(0, 1) == 0) return keep(bounded(product));
   BroadcastAttributes rows;

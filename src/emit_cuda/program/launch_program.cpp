@@ -135,6 +135,7 @@ class ProgramBuilder {
     call.a = matrix(layout.a);
     call.b = matrix(layout.b);
     call.d = matrix(layout.d);
+    call.alpha = layout.scale;
     if (layout.bias.valid()) {
       const Buffer& bias = *by_value_.at(layout.bias);
       const int64_t element = size_bytes(bias.dtype);
