@@ -249,17 +249,21 @@ class Planner {
         {LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt, {}});
   }
 
-  void plan_request(const KernelRequest& request, KernelBuilder& builder, size_t number) {
+  void plan_request(const KernelRequest& request, KernelBuilder& builder, size_t number,
+                    const std::string& why_not_larger = {}) {
     if (request.stored.empty() || writes_nothing(request)) return;
     std::variant<BuiltKernel, KernelCut> built = builder.build(request);
     if (BuiltKernel* const done = std::get_if<BuiltKernel>(&built)) {
+      done->kernel.why_not_larger = why_not_larger;
       steps_.push_back({std::move(done->kernel), request, std::move(done->read_bytes)});
       return;
     }
     const KernelCut& cut = std::get<KernelCut>(built);
     plan_.notes.push_back(
         fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
-    for (const KernelRequest& piece : cut.pieces) plan_request(piece, builder, number);
+    for (const KernelRequest& piece : cut.pieces) {
+      plan_request(piece, builder, number, cut.reason);
+    }
   }
 
   // Tensors without elements need no kernel.

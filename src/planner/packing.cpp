@@ -110,6 +110,7 @@ class Packer {
     std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
     BuiltKernel* const again = std::get_if<BuiltKernel>(&built);
     if (again == nullptr || again->kernel.block != block) return false;
+    again->kernel.why_not_larger = kernel.why_not_larger;
     kernel = std::move(again->kernel);
     return true;
   }
