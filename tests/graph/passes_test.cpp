@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <limits>
 
 #include "graph/graph_equality.h"
@@ -355,10 +356,9 @@ TEST_CASE("passes take near linear time on a graph of 20000 nodes") {
     x = graph.add(Op::k_tanh, {sum});
   }
   graph.add_output("y", x);
-  std::vector<PassTime> times;
-  const Graph result = run_passes(graph, {}, &times);
-  double total = 0;
-  for (const PassTime& time : times) total += time.milliseconds;
-  INFO(result.node_count() << " nodes after " << times.size() << " passes in " << total << " ms");
-  REQUIRE(total < 3000);  // about 200 ms optimised; an unoptimised build takes several times that
+  const std::clock_t start = std::clock();  // of the processor: other programs do not count
+  const Graph result = run_passes(graph);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  INFO(result.node_count() << " nodes left after " << seconds << " s");
+  REQUIRE(seconds < 3);  // about 0.2 s optimised; with sanitizers several times that
 }
