@@ -1,0 +1,86 @@
+// What holds for every plan, whatever the graph: rules, one writer per buffer, buffers apart, text.
+#include <map>
+#include <set>
+
+#include "graph/error.h"
+#include "planned.h"
+#include "planner/plan_buffers.h"
+#include "planner/plan_text.h"
+#include "random_graph.h"
+#include "support/catch.h"
+
+using namespace stitch;
+
+namespace {
+
+constexpr int kSteps = 14;
+
+void check_writers(const Plan& plan) {
+  std::map<BufferId, int> writers;
+  std::set<BufferId> written;
+  for (const Step& step : plan.steps) {
+    const StepBuffers used = buffers_of(plan, step);
+    for (const BufferId buffer : used.reads) {
+      const BufferKind kind = plan.buffers[buffer.index].kind;
+      const bool is_given = kind == BufferKind::kInput || kind == BufferKind::kConstant;
+      const bool is_own = kind == BufferKind::kScratch;
+      CHECK((is_given || is_own || written.count(buffer) != 0));
+    }
+    for (const BufferId buffer : used.writes) {
+      ++writers[buffer];
+      written.insert(buffer);
+    }
+  }
+  for (const auto& [buffer, count] : writers) CHECK(count == 1);
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].kind != BufferKind::kOutput || plan.buffers[b].bytes == 0) continue;
+    CHECK(written.count(BufferId(b)) == 1);
+  }
+}
+
+void check_bytes(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    const Kernel* const kernel = std::get_if<Kernel>(&step);
+    if (kernel == nullptr) continue;
+    CHECK(kernel->bytes.compulsory <= kernel->bytes.bytes);
+    CHECK(kernel->estimate.total_us >= kernel->estimate.launch_us);
+  }
+}
+
+// False when the graph has an op that no kernel is known for.
+bool check_plan(const Graph& graph, const PlanOptions& options) {
+  Plan plan;
+  try {
+    plan = make_plan(graph, options);
+  } catch (const ModelError&) {
+    return false;
+  }
+  CHECK(plan_problems(plan) == std::vector<std::string>());
+  check_writers(plan);
+  check_bytes(plan);
+  const std::string text = print_plan(plan);
+  CHECK(print_plan(parse_plan(text, graph)) == text);
+  CHECK(print_plan(make_plan(graph, options)) == text);
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("plans of random graphs are valid, deterministic and round-trip as text") {
+  int planned = 0;
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    const RandomGraph random = make_random_graph(seed, kSteps);
+    for (const FusionMode fusion : {FusionMode::kNone, FusionMode::kStitch}) {
+      for (const ContractionMode contractions :
+           {ContractionMode::kLibrary, ContractionMode::kOwn}) {
+        CAPTURE(seed);
+        PlanOptions options;
+        options.device = "a100";
+        options.fusion = fusion;
+        options.contractions = contractions;
+        if (check_plan(random.graph, options)) ++planned;
+      }
+    }
+  }
+  CHECK(planned > 60);
+}
