@@ -89,7 +89,15 @@ class Specimen {
     for (const runtime::TensorInfo& input : bundle_->inputs())
       inputs.push_back(set.inputs.at(input.name).bytes());
     const size_t reports_before = bundle_->reports().size();
-    const auto outputs = bundle_->run(inputs);
+    std::vector<std::vector<std::byte>> outputs;
+    try {
+      outputs = bundle_->run(inputs);
+    } catch (const runtime::LauncherError&) {
+      // A launch that the checker ended: its report says more than the driver's error.
+      add_reports(reports_before, verdict);
+      if (verdict.reports.empty()) throw;
+      return verdict;
+    }
     const auto native = evaluate(compiled_.graph, set.inputs, EvaluationPrecision::kNative);
     const auto fp64 = evaluate(compiled_.graph, set.inputs, EvaluationPrecision::kF64);
     const std::vector<GraphOutput>& names = compiled_.graph.outputs();
@@ -100,9 +108,7 @@ class Specimen {
           check_output(names[i].name, actual,
                        {&fp64[i], i < set.outputs.size() ? &set.outputs[i] : nullptr, &native[i]}));
     }
-    const auto reports = bundle_->reports();
-    for (size_t i = reports_before; i < reports.size(); ++i)
-      verdict.reports.push_back(reports[i].text);
+    add_reports(reports_before, verdict);
     return verdict;
   }
 
@@ -111,6 +117,11 @@ class Specimen {
   PlanCounts counts() const { return count_plan(compiled_.architectures.front().plan); }
 
  private:
+  void add_reports(size_t from, DataSetVerdict& verdict) const {
+    const auto reports = bundle_->reports();
+    for (size_t i = from; i < reports.size(); ++i) verdict.reports.push_back(reports[i].text);
+  }
+
   PrivateFolder folder_;
   bool binds_inputs_ = false;
   CompiledModel compiled_;
