@@ -20,16 +20,16 @@ k00_pad(const float* __restrict__ prompt, const long long* __restrict__ ids,
   const bool holds = element / 768 % 128 < 19;
   float prompt_part[kVector];
   if (holds) stitch_load(prompt_part, prompt + (element / 98304 * 15360 + element % 98304 + 768));
-  const bool holds_1 = element / 768 % 128 < 119;
+  const bool holds_value = element / 768 % 128 < 119;
   const int ids_index =
-      stitch_gathered(!holds && holds_1 ? ids[element / 98304 * 100 + element / 768 % 128 - 19]
+      stitch_gathered(!holds && holds_value ? ids[element / 98304 * 100 + element / 768 % 128 - 19]
       : 0ll, 0, 1999);
   float table_part[kVector];
-  if (!holds && holds_1) stitch_load(table_part, table + (ids_index * 768 + element % 768));
-  float prompt_1[kVector];
+  if (!holds && holds_value) stitch_load(table_part, table + (ids_index * 768 + element % 768));
+  float prompt_part_1[kVector];
 #pragma unroll
   for (int j = 0; j < kVector; ++j) {
-    prompt_1[j] = holds ? prompt_part[j] : holds_1 ? table_part[j] : 0.0f;
+    prompt_part_1[j] = holds ? prompt_part[j] : holds_value ? table_part[j] : 0.0f;
   }
-  stitch_store(padded + element, prompt_1);
+  stitch_store(padded + element, prompt_part_1);
 }

@@ -57,9 +57,9 @@ k00_layer_0_attention_softmax(const float* __restrict__ scores, float* __restric
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
     const int column = lane * kVector + i * kSpan;
-    float probs_1[kVector];
+    float probs_part[kVector];
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) probs_1[j] = stitch_times(power[i][j], reciprocal);
-    stitch_store(probs + (row * kCols + column), probs_1);
+    for (int j = 0; j < kVector; ++j) probs_part[j] = stitch_times(power[i][j], reciprocal);
+    stitch_store(probs + (row * kCols + column), probs_part);
   }
 }
