@@ -38,6 +38,36 @@ bool same_integers(const Tensor& a, const Tensor& b, int64_t* first) {
   return true;
 }
 
+struct Bounds {
+  double row = 0;
+  double recorded = 0;
+};
+
+// Both bounds of a dtype; 0 for those that are compared exactly.
+Bounds bounds_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return {1e-3, 4e-3};
+    case DType::kBF16:
+      return {8e-3, 3e-2};
+    case DType::kF32:
+      return {1e-5, 1e-4};
+    case DType::kF64:
+      return {1e-12, 1e-7};
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32:
+    case DType::kU64:
+      return {};
+  }
+  throw InternalError("unknown dtype");
+}
+
 }  // namespace
 
 OutputError output_error(const Tensor& actual, const Tensor& reference) {
@@ -76,53 +106,9 @@ OutputError output_error(const Tensor& actual, const Tensor& reference) {
   return error;
 }
 
-double row_bound(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return 1e-3;
-    case DType::kBF16:
-      return 8e-3;
-    case DType::kF32:
-      return 1e-5;
-    case DType::kF64:
-      return 1e-12;
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-      return 0;
-  }
-  throw InternalError("unknown dtype");
-}
+double row_bound(DType dtype) { return bounds_of(dtype).row; }
 
-double recorded_bound(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return 4e-3;
-    case DType::kBF16:
-      return 3e-2;
-    case DType::kF32:
-      return 1e-4;
-    case DType::kF64:
-      return 1e-7;
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-      return 0;
-  }
-  throw InternalError("unknown dtype");
-}
+double recorded_bound(DType dtype) { return bounds_of(dtype).recorded; }
 
 OutputVerdict check_output(const std::string& name, const Tensor& actual,
                            const OutputReferences& references) {
