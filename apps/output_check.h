@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/tensor.h"
 
 namespace stitch {
@@ -33,9 +34,10 @@ struct OutputVerdict {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<int64_t> extents;
-  OutputError ours;                      // against what `against` says
-  std::optional<OutputError> yardstick;  // the recorded (or native) output against fp64
-  std::string against;                   // "fp64" or "recorded"
+  OutputError ours;                     // against what `against` says
+  std::optional<OutputError> recorded;  // the recorded output against fp64
+  OutputError native;                   // the evaluation operator by operator against fp64
+  std::string against;                  // "fp64" or "recorded"
   bool passed = false;
   std::string reason;  // of a failure, or why the recorded output decided; one sentence or empty
 };
@@ -43,13 +45,21 @@ struct OutputVerdict {
 struct OutputReferences {
   const Tensor* fp64 = nullptr;      // floating outputs in f64; never null
   const Tensor* recorded = nullptr;  // may be null
-  const Tensor* native = nullptr;    // evaluation in the model's own types; used when not recorded
+  const Tensor* native = nullptr;    // operator by operator in the model's own types; never null
+  // What the model itself rounds to on the way to the output (narrowest_rounding).
+  DType rounding = DType::kF32;
 };
 
-// Floats pass within row_bound of fp64, or twice the yardstick's error, whichever is larger; where
-// the yardstick itself is off fp64 by more than recorded_bound, fp64 has decided differently (a
-// tie, a rounding border) and the recorded output decides. Integers and bools equal the recorded
-// ones.
+// The float type of the largest unit roundoff among the output's own and those of the values that
+// nodes compute on the way to it; `output`'s own type where it is no float.
+DType narrowest_rounding(const Graph& graph, ValueId output);
+
+// Floats pass within the row_bound of `rounding` of fp64, or twice the yardstick's error, whichever
+// is larger. The yardstick is the recorded output; where there is none, or where the model rounds
+// to 16 bits (which runtimes on CPUs do not follow: they compute such models in f32), the
+// evaluation operator by operator, if that is less exact. Where the yardstick is off fp64 by more
+// than recorded_bound, fp64 has decided differently (a tie, a rounding border) and the recorded
+// output decides. Integers and bools equal the recorded ones.
 OutputVerdict check_output(const std::string& name, const Tensor& actual,
                            const OutputReferences& references);
 

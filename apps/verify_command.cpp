@@ -35,14 +35,16 @@ std::string outputs_table(const DataSetVerdict& set) {
                {"max error"},
                {"of row"},
                {"recorded"},
+               {"op by op"},
                {"against", Align::kLeft},
                {"", Align::kLeft}});
   for (const OutputVerdict& output : set.outputs)
     table.add_row({output.name, std::string(long_name(output.dtype)), shape_text(output.extents),
                    fmt::format("{:.1e}", output.ours.max_abs),
                    fmt::format("{:.1e}", output.ours.max_rel_row),
-                   output.yardstick ? fmt::format("{:.1e}", output.yardstick->max_rel_row) : "-",
-                   output.against, output.passed ? "passed" : "FAILED"});
+                   output.recorded ? fmt::format("{:.1e}", output.recorded->max_rel_row) : "-",
+                   fmt::format("{:.1e}", output.native.max_rel_row), output.against,
+                   output.passed ? "passed" : "FAILED"});
   std::string text = table.to_string();
   for (const OutputVerdict& output : set.outputs)
     if (!output.reason.empty()) text += fmt::format("\n{}: {}", output.name, output.reason);
@@ -68,7 +70,8 @@ std::string verify_json(const VerifyResult& result) {
            {"data_set", set.name},
            {"max_abs", output.ours.max_abs},
            {"max_rel_row", output.ours.max_rel_row},
-           {"recorded_max_rel_row", output.yardstick ? output.yardstick->max_rel_row : 0.0},
+           {"recorded_max_rel_row", output.recorded ? output.recorded->max_rel_row : 0.0},
+           {"op_by_op_max_rel_row", output.native.max_rel_row},
            {"against", output.against},
            {"passed", output.passed}});
   return json.dump();

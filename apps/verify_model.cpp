@@ -106,7 +106,8 @@ class Specimen {
       const Tensor actual(type.dtype, constant_extents(type.shape), outputs[i], nullptr);
       verdict.outputs.push_back(
           check_output(names[i].name, actual,
-                       {&fp64[i], i < set.outputs.size() ? &set.outputs[i] : nullptr, &native[i]}));
+                       {&fp64[i], i < set.outputs.size() ? &set.outputs[i] : nullptr, &native[i],
+                        narrowest_rounding(compiled_.graph, names[i].value)}));
     }
     add_reports(reports_before, verdict);
     return verdict;
