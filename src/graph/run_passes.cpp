@@ -20,6 +20,7 @@ constexpr std::array kPasses = {
     Pass{"simplify", simplify},              // before folding: moves constants through broadcasts
     Pass{"fold_constants", fold_constants},  // what simplify gathered
     Pass{"merge_common", merge_common},      // after both, when equal things look equal
+    Pass{"merge_products", merge_products},  // after it: the matrix must be one value
 };
 
 // Every round makes the graph smaller or simpler; what is left after these is left.

@@ -307,6 +307,39 @@ TEST_CASE("nodes that differ in attributes or type only are not merged") {
   REQUIRE(count(text, "sub(") == 2);
 }
 
+TEST_CASE("products of one matrix with slices of one value become one product") {
+  const auto body = [](const std::string& last) {
+    return "input %x \"x\" : f32[3,1,4]\ninput %w \"w\" : f32[4,5]\n"
+           "%a = slice(%x) {starts=[0,0,0], limits=[1,1,4], steps=[1,1,1]}\n"
+           "%b = reshape(%a) : f32[1,4]\n%c = matmul(%b, %w) {accumulate=f32}\n"
+           "%d = slice(%x) {starts=[2,0,0], limits=[3,1,4], steps=[1,1,1]}\n"
+           "%e = reshape(%d) : f32[1,4]\n%f = neg(%c)\n%g = matmul(" +
+           last + ") {accumulate=f32}\noutput \"f\" %f\noutput \"g\" %g";
+  };
+  const auto merge = [](const std::string& text) {
+    return run_pass([](const Graph& graph) { return remove_dead(merge_products(graph)); }, text,
+                    {.relative_to_row = 1e-6});
+  };
+  const std::string merged = merge(body("%e, %w"));
+  REQUIRE(count(merged, "matmul(") == 1);
+  REQUIRE(count(merged, "f32[3,5]") == 1);
+  // Another matrix; an operand that is no slice.
+  REQUIRE(count(merge("input %v \"v\" : f32[4,5]\n" + body("%e, %v")), "matmul(") == 2);
+  REQUIRE(count(merge("input %v \"v\" : f32[1,4]\n" + body("%v, %w")), "matmul(") == 2);
+}
+
+TEST_CASE("few rows of a large value are not multiplied together") {
+  const std::string text =
+      run_pass(merge_products,
+               "input %x \"x\" : f32[9,4]\ninput %w \"w\" : f32[4,5]\n"
+               "%a = slice(%x) {starts=[0,0], limits=[2,4], steps=[1,1]}\n"
+               "%b = slice(%x) {starts=[6,0], limits=[8,4], steps=[1,1]}\n"
+               "%c = matmul(%a, %w) {accumulate=f32}\n%d = matmul(%b, %w) {accumulate=f32}\n"
+               "output \"c\" %c\noutput \"d\" %d",
+               {.relative_to_row = 1e-6});
+  REQUIRE(count(text, "matmul(") == 2);
+}
+
 TEST_CASE("what reaches no output is removed, inputs stay") {
   const std::string text = run_pass(remove_dead,
                                     "input %x \"x\" : f32[4]\ninput %z \"z\" : f32[4]\n"
