@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <thread>
 
@@ -34,8 +35,7 @@ std::vector<std::string> CompileFlags::device_architectures() const {
     if (architecture == "host") continue;
     if (architecture.rfind("sm_", 0) != 0)
       throw ModelError(fmt::format(
-          "--arch {}: expected sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 or host",
-          architecture));
+          "--arch {}: expected sm_75, sm_80, sm_86, sm_89, sm_90, sm_100 or host", architecture));
     if (std::find(devices.begin(), devices.end(), architecture) == devices.end())
       devices.push_back(architecture);
   }
@@ -93,8 +93,10 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
 
 void add_building_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--jobs,-j", flags.jobs, "compile on N threads (default: one per core)")
+      ->check(CLI::PositiveNumber)
       ->type_name("N");
   command.add_option("--cuda", flags.cuda, "folder of a CUDA toolkit to take NVRTC from")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command.add_option("--cache", flags.cache, "keep compiled kernels here for the next run")
       ->type_name("DIR");

@@ -1,5 +1,6 @@
 // stitchc: compiles ONNX models to bundles of stitched CUDA kernels.
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <exception>
 #include <string>
 #include <vector>
@@ -57,6 +58,17 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
+// What the parser says in the manner of our own messages; it does not name an unknown command.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::string message = error.what();
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
+    message = std::string("there is no command '") + argv[1] + "'";
+  else if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0)
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  return message + suggestion(app, argc, argv) +
+         "\nhelp: 'stitchc --help' and 'stitchc COMMAND --help' show every flag";
+}
+
 int fail(const std::string& message, int code) {
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return code;
@@ -83,9 +95,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
-    return fail(error.what() + suggestion(app, argc, argv) +
-                    "\nhelp: 'stitchc --help' and 'stitchc COMMAND --help' show every flag",
-                stitch::kModelProblem);
+    return fail(usage_error(app, error, argc, argv), stitch::kModelProblem);
   }
   try {
     return action();

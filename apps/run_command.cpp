@@ -1,11 +1,14 @@
 // stitchc run: one inference of a bundle, on a GPU or on the emulator.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "command.h"
 #include "console.h"
+#include "emit_cuda/bundle/manifest.h"
 #include "emulated_driver.h"
 #include "exit_code.h"
 #include "frontend/name_suggestion.h"
@@ -13,6 +16,7 @@
 #include "frontend/tensor_file.h"
 #include "graph/error.h"
 #include "model_flags.h"
+#include "planner/device_model.h"
 #include "runtime/element_type.h"
 #include "runtime/launcher_error.h"
 #include "runtime/runner/loaded_bundle.h"
@@ -36,14 +40,17 @@ runtime::RunnerOptions runner_options(const std::string& device) {
   const std::string kind = device.substr(0, colon);
   const std::string detail = colon == std::string::npos ? "" : device.substr(colon + 1);
   if (kind == "emulator") {
+    if (!detail.empty()) find_device("", detail);  // it names the devices that there are
     options.driver_file = emulated_driver_file();
     options.emulator.architecture = detail;
-  } else if (kind == "gpu" && detail.find_first_not_of("0123456789") == std::string::npos) {
-    options.device = detail.empty() ? 0 : std::stoi(detail);
-  } else {
+    return options;
+  }
+  const char* end = detail.data() + detail.size();
+  const auto number = std::from_chars(detail.data(), end, options.device);
+  const bool is_number = number.ec == std::errc() && number.ptr == end && options.device >= 0;
+  if (kind != "gpu" || (colon != std::string::npos && !is_number))
     throw ModelError(
         fmt::format("--device {}: expected gpu, gpu:NUMBER, emulator or emulator:sm_XX", device));
-  }
   return options;
 }
 
@@ -85,16 +92,25 @@ std::map<std::string, Tensor> read_inputs(const RunFlags& flags,
   return tensors;
 }
 
-// A file name from a tensor's name, which may hold any characters.
-std::string file_name(const std::string& name, size_t index) {
-  std::string file;
-  for (char c : name)
-    file += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
-  return file.empty() || file[0] == '.' ? fmt::format("output_{}", index) : file;
+// A file name for each output from the tensor's name, which may hold any characters; its position
+// follows where two would be the same.
+std::vector<std::string> file_names(const std::vector<runtime::TensorInfo>& outputs) {
+  std::vector<std::string> files;
+  std::set<std::string> taken;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string file;
+    for (char c : outputs[i].name)
+      file += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
+    if (file.empty() || file[0] == '.') file = "output";
+    while (!taken.insert(file).second) file += fmt::format("_{}", i);
+    files.push_back(file);
+  }
+  return files;
 }
 
 int run(const RunFlags& flags) {
   Console console(flags.console);
+  read_manifest(flags.bundle);  // says so when the folder is no bundle
   try {
     runtime::LoadedBundle bundle(flags.bundle, runner_options(flags.device));
     const auto tensors = read_inputs(flags, bundle.inputs());
@@ -103,11 +119,11 @@ int run(const RunFlags& flags) {
       inputs.push_back(tensors.at(info.name).bytes());
     const auto outputs = bundle.run(inputs);
     std::filesystem::create_directories(flags.output);
+    const std::vector<std::string> files = file_names(bundle.outputs());
     for (size_t i = 0; i < outputs.size(); ++i) {
       const runtime::TensorInfo& info = bundle.outputs()[i];
       const Tensor tensor(dtype_of(info.type), info.dims, outputs[i], nullptr);
-      const auto path =
-          flags.output / (file_name(info.name, i) + (flags.protobuf ? ".pb" : ".npy"));
+      const auto path = flags.output / (files[i] + (flags.protobuf ? ".pb" : ".npy"));
       if (flags.protobuf)
         write_tensor_pb(path, tensor, info.name);
       else

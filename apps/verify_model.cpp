@@ -25,7 +25,7 @@ namespace {
 fs::path model_file(const fs::path& target) {
   const fs::path model = fs::is_directory(target) ? target / "model.onnx" : target;
   if (!fs::exists(model)) throw ModelError(fmt::format("there is no '{}'", model.string()));
-  return model;
+  return fs::absolute(model);  // data sets are looked for beside it
 }
 
 std::vector<fs::path> chosen_data_sets(const VerifyRequest& request, const fs::path& model) {

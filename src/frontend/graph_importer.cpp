@@ -140,6 +140,14 @@ void GraphImporter::import_node(const OnnxNode& node) {
   std::vector<ImportedValuePtr> results;
   std::vector<ImportedValuePtr> inputs;
   try {
+    // First of all, so that an unknown operator is reported whatever its inputs are.
+    if (!find_function(node)) find_operator(node, opset_of(node));
+  } catch (const ModelError& error) {
+    add_problem(&node, error.what());
+    define_outputs(node, results);
+    return;
+  }
+  try {
     for (const std::string& name : node.inputs) {
       inputs.push_back(name.empty() ? nullptr : find_value(name));
     }
@@ -150,7 +158,8 @@ void GraphImporter::import_node(const OnnxNode& node) {
           function ? call(*function, node, inputs, attributes) : lower(node, inputs, attributes);
     }
   } catch (const ModelError& error) {
-    if (!reads_unbound_extents(inputs)) add_problem(&node, error.what());
+    if (is_never_supported(node) || !reads_unbound_extents(inputs))
+      add_problem(&node, error.what());
   } catch (const InternalError&) {
     if (!has_unbound_dims_) throw;  // an extent was needed as a number: its symbol is reported
   } catch (const std::bad_alloc&) {
@@ -183,7 +192,11 @@ std::vector<ImportedValuePtr> GraphImporter::lower(const OnnxNode& node,
                        .notes = &notes_});
   builder_.set_source(graph_.add_source({surroundings_.prefix + node.name, node.op_type}));
   row.lower(context);
-  return context.results();
+  std::vector<ImportedValuePtr> results = context.results();
+  for (const ImportedValuePtr& result : results) {
+    if (result && result->value.valid()) check_size("its result", graph_.type(result->value));
+  }
+  return results;
 }
 
 std::vector<ImportedValuePtr> GraphImporter::call(const OnnxFunction& function,
@@ -274,6 +287,13 @@ const OperatorRow& GraphImporter::find_operator(const OnnxNode& node, int64_t op
     message += fmt::format("\nhelp: did you mean '{}'?", *near);
   }
   throw ModelError(message);
+}
+
+bool GraphImporter::is_never_supported(const OnnxNode& node) const {
+  const OperatorRow* row = table_.find(node.domain, node.op_type, opset_of(node));
+  const std::span<const OperatorRow> rows = unsupported_operators();
+  return row && std::any_of(rows.begin(), rows.end(),
+                            [row](const OperatorRow& known) { return row == &known; });
 }
 
 std::vector<OnnxAttribute> GraphImporter::resolved_attributes(const OnnxNode& node) const {

@@ -41,6 +41,8 @@ class GraphImporter : public SubgraphImporter {
   void import_inputs();
   ValueType input_type(const OnnxValueInfo& input);
   Dim input_dim(const OnnxValueInfo& input, size_t axis);
+  // Bindings of dimensions that no input has are mistyped.
+  void check_dim_names();
   void import_bound_input(const OnnxValueInfo& input, const Tensor& tensor);
   void import_outputs();
   void define_initializers(const OnnxGraph& graph, Scope& scope);
@@ -53,6 +55,8 @@ class GraphImporter : public SubgraphImporter {
                                      const std::vector<OnnxAttribute>& attributes);
   const OnnxFunction* find_function(const OnnxNode& node) const;
   const OperatorRow& find_operator(const OnnxNode& node, int64_t opset) const;
+  // Of the operators that are known only for the reason why they are not supported.
+  bool is_never_supported(const OnnxNode& node) const;
   int64_t opset_of(const OnnxNode& node) const;
   std::vector<OnnxAttribute> resolved_attributes(const OnnxNode& node) const;
   ImportedValuePtr find_value(const std::string& name) const;
@@ -60,6 +64,8 @@ class GraphImporter : public SubgraphImporter {
   void compare_with_declared(const std::string& name, const ImportedValue& value);
   void note_declared_types();
   void note_absent_weights();
+  // ModelError when it has more bytes than any device holds.
+  static void check_size(const std::string& what, const ValueType& type);
   bool reads_unbound_extents(const std::vector<ImportedValuePtr>& inputs);
   void add_problem(const OnnxNode* node, const std::string& message);
 

@@ -5,11 +5,16 @@
 #include <set>
 
 #include "frontend/graph_importer.h"
+#include "frontend/name_suggestion.h"
 #include "frontend/onnx_types.h"
 #include "graph/error.h"
 
 namespace stitch {
 namespace {
+
+// Larger than the memory of any device, and small enough that sums over all values of a model stay
+// within 64 bits.
+constexpr int64_t kMostBytes = int64_t{1} << 46;
 
 std::string axis_name(const OnnxValueInfo& input, size_t axis) {
   return fmt::format("{}.{}", input.name, axis);
@@ -50,12 +55,14 @@ void GraphImporter::import_inputs() {
       model_scope_.define(input.name, value);
       value->failed = true;  // until its type is known
       const ValueType type = input_type(input);
+      check_size(fmt::format("input '{}':", input.name), type);
       value->value = graph_.add_input(input.name, type);
       value->failed = false;
     } catch (const ModelError& error) {
       add_problem(nullptr, error.what());
     }
   }
+  check_dim_names();
   for (const auto& [name, tensor] : options_.bound_inputs) {
     if (!seen.contains(name)) {
       add_problem(nullptr,
@@ -115,6 +122,39 @@ Dim GraphImporter::input_dim(const OnnxValueInfo& input, size_t axis) {
   }
   has_unbound_dims_ = true;
   return Dim::symbol(name);
+}
+
+void GraphImporter::check_dim_names() {
+  std::vector<std::string> names;
+  std::set<std::string> by_axis;
+  for (const OnnxValueInfo& input : model_.graph.inputs) {
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      by_axis.insert(axis_name(input, axis));
+      if (!input.dims[axis].symbol.empty()) names.push_back(input.dims[axis].symbol);
+    }
+  }
+  for (const auto& [name, extent] : options_.dims) {
+    if (by_axis.contains(name) || std::find(names.begin(), names.end(), name) != names.end())
+      continue;
+    std::string message =
+        fmt::format("no input has the dimension '{}', which is bound to {}", name, extent);
+    if (const auto near = nearest_name(name, names))
+      message += fmt::format("\nhelp: did you mean '{}'?", *near);
+    add_problem(nullptr, message);
+  }
+}
+
+void GraphImporter::check_size(const std::string& what, const ValueType& type) {
+  if (!is_constant(type.shape)) return;
+  const std::vector<int64_t> extents = constant_extents(type.shape);
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return;
+  int64_t bytes = size_bytes(type.dtype);
+  for (const int64_t extent : extents) {
+    if (bytes > kMostBytes / extent)
+      throw ModelError(
+          fmt::format("{} {} is larger than any device's memory", what, type_text(type)));
+    bytes *= extent;
+  }
 }
 
 void GraphImporter::import_bound_input(const OnnxValueInfo& input, const Tensor& tensor) {

@@ -137,6 +137,54 @@ TEST_CASE("every problem of a model is reported at once, and none twice") {
         "  3. node 'third' (Abs): 'nothing' is not defined by any node, input or initialiser");
 }
 
+TEST_CASE("unknown operators are reported whatever is wrong with what they read") {
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"batch"})
+      .node("Frobnicate", {"x"}, {"a"}, {}, {.name = "first"})
+      .node("Quux", {"a"}, {"b"}, {}, {.name = "behind another"})
+      .node("StringNormalizer", {"x"}, {"c"}, {}, {.name = "known but never supported"})
+      .output("b")
+      .output("c");
+  CHECK(model.import_error() ==
+        "4 problems in 'model.onnx':\n"
+        "  1. input 'x' has the unbound dimension 'batch'\n     help: pass --dim batch=8\n"
+        "  2. node 'first' (Frobnicate): the operator is not supported\n"
+        "  3. node 'behind another' (Quux): the operator is not supported\n"
+        "  4. node 'known but never supported' (StringNormalizer): strings are not supported");
+}
+
+TEST_CASE("a binding of a dimension that no input has is refused") {
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"batch"}).node("Abs", {"x"}, {"y"}).output("y");
+  CHECK(model.import_error({.dims = {{"batc", 2}}}) ==
+        "2 problems in 'model.onnx':\n"
+        "  1. input 'x' has the unbound dimension 'batch'\n     help: pass --dim batch=8\n"
+        "  2. no input has the dimension 'batc', which is bound to 2\n"
+        "     help: did you mean 'batch'?");
+  CHECK(model.import_error({.dims = {{"x.0", 2}}}) == "");
+}
+
+TEST_CASE("tensors larger than any memory are refused where they arise") {
+  ModelBuilder input;
+  input.input("x", DType::kF32, {"1099511627776", "1048576"}).node("Abs", {"x"}, {"y"}).output("y");
+  CHECK(input.import_error() ==
+        "input 'x': float32[1099511627776,1048576] is larger than any device's memory");
+  ModelBuilder result;
+  const int64_t extent = int64_t{1} << 40;
+  result.input("x", DType::kF32, {"1"})
+      .initializer("shape", i64({2}, {extent, extent}))
+      .node("Expand", {"x", "shape"}, {"y"}, {}, {.name = "n"})
+      .output("y");
+  CHECK(result.import_error() ==
+        "node 'n' (Expand): its result float32[1099511627776,1099511627776] is larger than any "
+        "device's memory");
+  ModelBuilder empty;
+  empty.input("x", DType::kF32, {"1099511627776", "1099511627776", "0"})
+      .node("Abs", {"x"}, {"y"})
+      .output("y");
+  CHECK(empty.import_error() == "");
+}
+
 TEST_CASE("an operator newer than the model's opset says so") {
   ModelBuilder model(17);
   model.input("x", DType::kF32, {"2"}).node("Gelu", {"x"}, {"y"}, {}, {.name = "g"}).output("y");
