@@ -19,6 +19,7 @@
 #include "planner/packing.h"
 #include "planner/plan_buffers.h"
 #include "planner/regions.h"
+#include "planner/sibling_merge.h"
 
 namespace stitch {
 namespace {
@@ -48,6 +49,7 @@ class Planner {
     KernelBuilder builder(plan_, buffers, device_);
     for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
     if (options_.fusion == FusionMode::kStitch) {
+      steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
       steps_ = pack_kernels(plan_, builder, std::move(steps_));
     }
     for (PlannedStep& planned : steps_) {

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
 #include <utility>
-
-#include "graph/error.h"
-#include "planner/plan_buffers.h"
 
 namespace stitch {
 namespace {
@@ -19,34 +15,23 @@ class Packer {
  public:
   Packer(const Plan& plan, KernelBuilder& builder, std::vector<PlannedStep> steps,
          const PackingOptions& options)
-      : plan_(plan), builder_(builder), steps_(std::move(steps)), options_(options) {
-    for (const PlannedStep& step : steps_) used_.push_back(buffers_of(plan, step.step));
-  }
+      : plan_(plan),
+        builder_(builder),
+        steps_(std::move(steps)),
+        options_(options),
+        used_(buffers_of(plan, steps_)) {}
 
   std::vector<PlannedStep> run() {
-    find_levels();
+    const std::vector<int> levels = step_levels(used_);
     std::map<int, std::vector<size_t>> by_level;
     for (size_t i = 0; i < steps_.size(); ++i) {
-      if (steps_[i].request) by_level[levels_[i]].push_back(i);
+      if (steps_[i].request) by_level[levels[i]].push_back(i);
     }
     for (const auto& [level, members] : by_level) pack_level(members);
-    return in_launch_order();
+    return in_launch_order(plan_, left());
   }
 
  private:
-  void find_levels() {
-    std::map<BufferId, int> written;
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      int level = 0;
-      for (const BufferId buffer : used_[i].reads) {
-        const auto found = written.find(buffer);
-        if (found != written.end()) level = std::max(level, found->second + 1);
-      }
-      levels_.push_back(level);
-      for (const BufferId buffer : used_[i].writes) written[buffer] = level;
-    }
-  }
-
   void pack_level(const std::vector<size_t>& members) {
     std::vector<size_t> open;  // kernels that may still take parts
     for (const size_t i : members) {
@@ -130,40 +115,12 @@ class Packer {
     return again;
   }
 
-  // Kahn's algorithm over what is left; ties go to the step that came first.
-  std::vector<PlannedStep> in_launch_order() {
-    std::map<BufferId, size_t> writer;
+  std::vector<PlannedStep> left() {
+    std::vector<PlannedStep> left;
     for (size_t i = 0; i < steps_.size(); ++i) {
-      if (gone_.count(i) != 0) continue;
-      for (const BufferId buffer : used_[i].writes) writer[buffer] = i;
+      if (gone_.count(i) == 0) left.push_back(std::move(steps_[i]));
     }
-    std::vector<std::set<size_t>> users(steps_.size());
-    std::vector<size_t> waits(steps_.size(), 0);
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      if (gone_.count(i) != 0) continue;
-      for (const BufferId buffer : used_[i].reads) {
-        const auto from = writer.find(buffer);
-        if (from == writer.end() || from->second == i) continue;
-        if (users[from->second].insert(i).second) ++waits[i];
-      }
-    }
-    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      if (gone_.count(i) == 0 && waits[i] == 0) ready.push(i);
-    }
-    std::vector<PlannedStep> ordered;
-    while (!ready.empty()) {
-      const size_t i = ready.top();
-      ready.pop();
-      ordered.push_back(std::move(steps_[i]));
-      for (const size_t user : users[i]) {
-        if (--waits[user] == 0) ready.push(user);
-      }
-    }
-    if (ordered.size() + gone_.size() != steps_.size()) {
-      throw InternalError("packed kernels wait for each other");
-    }
-    return ordered;
+    return left;
   }
 
   const Plan& plan_;
@@ -171,7 +128,6 @@ class Packer {
   std::vector<PlannedStep> steps_;
   const PackingOptions options_;
   std::vector<StepBuffers> used_;
-  std::vector<int> levels_;
   std::set<size_t> gone_;
 };
 

@@ -1,25 +1,17 @@
 // Packs independent kernels into one launch: each becomes a part with blocks of its own
 // (FusionStitching's kernel packing; stitching.md 6b 3: last of all).
 #pragma once
-#include <map>
-#include <optional>
 #include <vector>
 
 #include "planner/kernel_builder.h"
 #include "planner/plan.h"
+#include "planner/step_order.h"
 
 namespace stitch {
 
 struct PackingOptions {
   // Kernels below so many bytes sit on the latency floor: packed, they save a launch and a floor.
   int64_t small_bytes = int64_t{4} << 20;
-};
-
-// A step with what it was built from, so that it can be built again for another block size.
-struct PlannedStep {
-  Step step;
-  std::optional<KernelRequest> request;  // none: calls, and kernels that stay alone
-  std::map<AccessValueId, int64_t> read_bytes;
 };
 
 // Joins kernels of equal level (longest path from the start), then orders the steps anew.

@@ -44,6 +44,24 @@ void note_kernel(const Plan& plan, const Kernel& kernel, std::set<BufferId>& rea
   for (const Kernel& twin : kernel.twin) note_kernel(plan, twin, reads, writes, of_value);
 }
 
+void renumber(Kernel& kernel, const std::vector<BufferId>& moved) {
+  for (Part& part : kernel.parts) {
+    for (Stage& stage : part.stages) {
+      for (Group& group : stage.groups) {
+        for (Root& root : group.roots) {
+          if (root.buffer.valid()) root.buffer = moved[root.buffer.index];
+        }
+      }
+    }
+  }
+  for (auto& [value, places] : kernel.places) {
+    for (Place& place : places) {
+      if (place.buffer.valid()) place.buffer = moved[place.buffer.index];
+    }
+  }
+  for (Kernel& twin : kernel.twin) renumber(twin, moved);
+}
+
 }  // namespace
 
 bool is_literal(const AccessGraph& graph, AccessValueId value) {
@@ -114,7 +132,30 @@ BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
   return result;
 }
 
+// Kernels that were built on trial leave buffers that no step uses.
+void PlanBuffers::drop_unused() {
+  std::set<BufferId> used;
+  for (const Step& step : plan_.steps) {
+    const StepBuffers own = buffers_of(plan_, step);
+    used.insert(own.reads.begin(), own.reads.end());
+    used.insert(own.writes.begin(), own.writes.end());
+  }
+  std::vector<Buffer> kept;
+  std::vector<BufferId> moved(plan_.buffers.size());
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].kind == BufferKind::kScratch && used.count(BufferId(b)) == 0) continue;
+    moved[b] = BufferId(kept.size());
+    kept.push_back(std::move(plan_.buffers[b]));
+  }
+  plan_.buffers = std::move(kept);
+  for (Step& step : plan_.steps) {
+    if (Kernel* const kernel = std::get_if<Kernel>(&step)) renumber(*kernel, moved);
+  }
+  for (auto& [value, buffer] : of_value_) buffer = moved[buffer.index];
+}
+
 void PlanBuffers::lay_out() {
+  drop_unused();
   struct Life {
     int first = -1;
     int last = -1;

@@ -22,6 +22,7 @@ class PlanBuffers {
   void lay_out();
 
  private:
+  void drop_unused();
   BufferId add(BufferKind kind, AccessValueId value, int index);
 
   Plan& plan_;

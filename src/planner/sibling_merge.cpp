@@ -1,0 +1,119 @@
+#include "planner/sibling_merge.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "planner/cost.h"
+
+namespace stitch {
+namespace {
+
+// Kernels are tried when they could save this share of their bytes.
+constexpr int64_t kLeastShare = 64;
+
+class SiblingMerger {
+ public:
+  SiblingMerger(KernelBuilder& builder, const DeviceModel& device, std::vector<PlannedStep>& steps)
+      : builder_(builder), device_(device), steps_(steps), gone_(steps.size(), false) {}
+
+  void merge(const std::vector<size_t>& members) {
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (gone_[members[i]]) continue;
+      // A merged kernel reads more than before: those that it passed over are tried again.
+      size_t j = i + 1;
+      while (j < members.size()) {
+        const bool merged = !gone_[members[j]] && try_pair(members[i], members[j]);
+        j = merged ? i + 1 : j + 1;
+      }
+    }
+  }
+
+  std::vector<PlannedStep> left() {
+    std::vector<PlannedStep> left;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (!gone_[i]) left.push_back(std::move(steps_[i]));
+    }
+    return left;
+  }
+
+ private:
+  bool try_pair(size_t host, size_t guest) {
+    const Kernel& a = std::get<Kernel>(steps_[host].step);
+    const Kernel& b = std::get<Kernel>(steps_[guest].step);
+    const int64_t apart = a.bytes.bytes + b.bytes.bytes;
+    if (shared_bytes(host, guest) * kLeastShare < apart) return false;
+    const KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
+    std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
+    BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
+    if (together == nullptr || together->kernel.bytes.bytes >= apart) return false;
+    if (total_us(together->kernel.estimate) > packed_us(a, b)) return false;
+    if (together->kernel.why_not_larger.empty()) {
+      together->kernel.why_not_larger =
+          a.why_not_larger.empty() ? b.why_not_larger : a.why_not_larger;
+    }
+    steps_[host] = {std::move(together->kernel), request, std::move(together->read_bytes)};
+    gone_[guest] = true;
+    return true;
+  }
+
+  int64_t shared_bytes(size_t a, size_t b) const {
+    int64_t shared = 0;
+    for (const auto& [value, bytes] : steps_[a].read_bytes) {
+      const auto found = steps_[b].read_bytes.find(value);
+      if (found != steps_[b].read_bytes.end()) shared += std::min(bytes, found->second);
+    }
+    return shared;
+  }
+
+  static KernelRequest joined(const KernelRequest& a, const KernelRequest& b) {
+    KernelRequest request;
+    std::set_union(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                   std::back_inserter(request.nodes));
+    request.stored = a.stored;
+    for (const AccessValueId value : b.stored) {
+      if (std::find(a.stored.begin(), a.stored.end(), value) == a.stored.end()) {
+        request.stored.push_back(value);
+      }
+    }
+    request.may_wait = a.may_wait && b.may_wait;
+    return request;
+  }
+
+  double packed_us(const Kernel& a, const Kernel& b) const {
+    Estimate both = a.estimate;
+    both.memory_us += b.estimate.memory_us;
+    both.instruction_us += b.estimate.instruction_us;
+    both.barrier_us = std::max(both.barrier_us, b.estimate.barrier_us);
+    both.floor_us = std::max(both.floor_us, b.estimate.floor_us);
+    return total_us(both);
+  }
+
+  double total_us(Estimate estimate) const {
+    finish_estimate(estimate, device_);
+    return estimate.total_us;
+  }
+
+  KernelBuilder& builder_;
+  const DeviceModel& device_;
+  std::vector<PlannedStep>& steps_;
+  std::vector<bool> gone_;
+};
+
+}  // namespace
+
+std::vector<PlannedStep> merge_siblings(const Plan& plan, KernelBuilder& builder,
+                                        const DeviceModel& device, std::vector<PlannedStep> steps) {
+  const std::vector<int> levels = step_levels(buffers_of(plan, steps));
+  std::map<int, std::vector<size_t>> by_level;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].request) by_level[levels[i]].push_back(i);
+  }
+  SiblingMerger merger(builder, device, steps);
+  for (const auto& [level, members] : by_level) merger.merge(members);
+  return in_launch_order(plan, merger.left());
+}
+
+}  // namespace stitch

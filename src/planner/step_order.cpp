@@ -1,0 +1,67 @@
+#include "planner/step_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace stitch {
+
+std::vector<StepBuffers> buffers_of(const Plan& plan, const std::vector<PlannedStep>& steps) {
+  std::vector<StepBuffers> used;
+  for (const PlannedStep& step : steps) used.push_back(buffers_of(plan, step.step));
+  return used;
+}
+
+std::vector<int> step_levels(const std::vector<StepBuffers>& used) {
+  std::vector<int> levels;
+  std::map<BufferId, int> written;
+  for (const StepBuffers& step : used) {
+    int level = 0;
+    for (const BufferId buffer : step.reads) {
+      const auto found = written.find(buffer);
+      if (found != written.end()) level = std::max(level, found->second + 1);
+    }
+    levels.push_back(level);
+    for (const BufferId buffer : step.writes) written[buffer] = level;
+  }
+  return levels;
+}
+
+// Kahn's algorithm.
+std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps) {
+  const std::vector<StepBuffers> used = buffers_of(plan, steps);
+  std::map<BufferId, size_t> writer;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BufferId buffer : used[i].writes) writer[buffer] = i;
+  }
+  std::vector<std::set<size_t>> users(steps.size());
+  std::vector<size_t> waits(steps.size(), 0);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BufferId buffer : used[i].reads) {
+      const auto from = writer.find(buffer);
+      if (from == writer.end() || from->second == i) continue;
+      if (users[from->second].insert(i).second) ++waits[i];
+    }
+  }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (waits[i] == 0) ready.push(i);
+  }
+  std::vector<PlannedStep> ordered;
+  while (!ready.empty()) {
+    const size_t i = ready.top();
+    ready.pop();
+    ordered.push_back(std::move(steps[i]));
+    for (const size_t user : users[i]) {
+      if (--waits[user] == 0) ready.push(user);
+    }
+  }
+  if (ordered.size() != steps.size()) throw InternalError("kernels of a plan wait for each other");
+  return ordered;
+}
+
+}  // namespace stitch
