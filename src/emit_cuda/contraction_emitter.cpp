@@ -274,7 +274,7 @@ void ContractionEmitter::emit_epilogue(CodeWriter& writer, const Group& group) {
     for (const ExprId e : root.index) {
       index.push_back(builder.substituted(e, binding, ElementBuilder::always()));
     }
-    const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
+    const ExprId offset = context_.offset(root.buffer, index);
     add_store(builder, {context_.write(root.buffer), offset, step_scope, "kThreadN"}, element);
   }
   if (!some) return;

@@ -288,7 +288,7 @@ ElementId ElementBuilder::element_at(AccessValueId value, const std::vector<Expr
     if (!result.valid()) result = node_at(producer, value, binding, predicate);
   } else {
     const BufferId buffer = context_.buffer_of(value);
-    const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(buffer).strides);
+    const ExprId offset = context_.offset(buffer, index);
     result = load(context_.read(buffer), offset, access.value(value).dtype, value, predicate);
   }
   known_.emplace(std::move(key), result);

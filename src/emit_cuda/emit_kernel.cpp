@@ -58,9 +58,10 @@ class KernelEmitter {
     KernelSource source;
     source.name = kernel_.name;
     for (const KernelArgument& argument : ordered_arguments()) {
-      source.parameters.push_back({argument.buffer, argument.name, argument.written});
+      source.parameters.push_back(
+          {argument.buffer, argument.name, argument.written, argument.first});
     }
-    if (kernel_.counters > 0) source.parameters.push_back({BufferId(), "counters", true});
+    if (kernel_.counters > 0) source.parameters.push_back({BufferId(), "counters", true, 0});
     source.text = kernel_header(context_);
     for (const std::string& file : device_files_of(body)) {
       source.text += "#include \"" + file + "\"\n";

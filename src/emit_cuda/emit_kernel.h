@@ -13,6 +13,7 @@ struct KernelParameter {
   BufferId buffer;  // none: the counters of tickets and barriers, 32-bit, zero at launch
   std::string name;
   bool written = false;
+  int64_t first = 0;  // the element of the buffer that the pointer is at
 };
 
 struct KernelSource {

@@ -347,7 +347,7 @@ void GroupEmitter::add_store(const Root& root) {
   for (const ExprId e : root.index) {
     index.push_back(builder_.substituted(e, binding_, row_predicate_));
   }
-  const ExprId offset = context_.pool().weighted_sum(index, context_.buffer(root.buffer).strides);
+  const ExprId offset = context_.offset(root.buffer, index);
   add_store_sink(context_.write(root.buffer), offset, id);
 }
 

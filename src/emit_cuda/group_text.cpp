@@ -281,8 +281,7 @@ void GroupEmitter::store_results(CodeWriter& writer, ScopeWriter& scopes) {
         index.push_back(builder_.substituted(e, binding_, ElementBuilder::always()));
       }
       stores.push_back(
-          {&reduce, context_.write(late->buffer),
-           context_.pool().weighted_sum(index, context_.buffer(late->buffer).strides)});
+          {&reduce, context_.write(late->buffer), context_.offset(late->buffer, index)});
     }
   }
   if (stores.empty()) return;

@@ -10,6 +10,8 @@
 namespace stitch {
 namespace {
 
+constexpr int64_t kVectorBytes = 16;
+
 // What an unnamed value is called after the op that makes it.
 std::string noun(Op op) {
   switch (op) {
@@ -87,7 +89,48 @@ KernelContext::KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph
     }
   }
   find_width();
+  find_first_elements();
   reserve_names();
+}
+
+// A kernel that touches a slice gets the pointer to where the slice begins: kernels that do the
+// same with the slices of different steps are the same kernel.
+void KernelContext::find_first_elements() {
+  const auto look = [&](BufferId id, const std::vector<ExprId>& index) {
+    const Buffer& b = buffer(id);
+    const int64_t vector = kVectorBytes / size_bytes(b.dtype);
+    int64_t low = pool().range(pool().weighted_sum(index, b.strides)).low;
+    low = std::max<int64_t>(low, 0) / vector * vector;  // pointers stay aligned
+    const auto [known, is_new] = first_elements_.emplace(id, low);
+    if (!is_new) known->second = std::min(known->second, low);
+  };
+  const auto look_at_read = [&](const Read& read) {
+    for (const Piece& piece : read.pieces) {
+      const auto found = buffers_.find(piece.source);
+      if (found != buffers_.end() && !computes(piece.source)) look(found->second, piece.index);
+    }
+  };
+  for (const AccessValueId value : computed_) {
+    const AccessNodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) continue;
+    const std::vector<Read> operands = graph_.node(producer).operands;  // a copy: the pool grows
+    for (const Read& read : operands) look_at_read(read);
+  }
+  for (const Part& part : kernel_.parts) {
+    for (const Stage& stage : part.stages) {
+      for (const Group& group : stage.groups) {
+        for (const Root& root : group.roots) {
+          if (root.kind == RootKind::kStore) look(root.buffer, root.index);
+        }
+      }
+    }
+  }
+}
+
+ExprId KernelContext::offset(BufferId id, const std::vector<ExprId>& index) {
+  const ExprId element = pool().weighted_sum(index, buffer(id).strides);
+  const auto first = first_elements_.find(id);
+  return first == first_elements_.end() ? element : pool().add(element, -first->second);
 }
 
 // Whether offsets into the value's buffer need 64 bits.
@@ -136,14 +179,15 @@ Memory KernelContext::write(BufferId buffer) { return argument(buffer, true); }
 
 Memory KernelContext::argument(BufferId id, bool written) {
   const Buffer& b = buffer(id);
-  constexpr int64_t kVectorBytes = 16;
   const Memory known = {"", b.dtype, b.offset % kVectorBytes == 0};
   for (KernelArgument& argument : arguments_) {
     if (argument.buffer != id) continue;
     (written ? argument.written : argument.read) = true;
     return {argument.name, known.dtype, known.aligned};
   }
-  arguments_.push_back({id, argument_name(id), !written, written});
+  const auto first = first_elements_.find(id);
+  arguments_.push_back({id, first == first_elements_.end() ? 0 : first->second, argument_name(id),
+                        !written, written});
   return {arguments_.back().name, known.dtype, known.aligned};
 }
 
@@ -185,7 +229,6 @@ void KernelContext::reserve_names() {
 }
 
 Memory KernelContext::shared(AccessValueId value, const Place& place) {
-  constexpr int64_t kVectorBytes = 16;
   // On chip nothing is rounded: 16-bit floats stay float.
   const DType dtype = compute_type(graph_.value(value).dtype);
   const auto [it, is_new] = shared_.emplace(std::pair(value, place.offset), Memory{});

@@ -24,6 +24,7 @@ struct KeptRegister {
 
 struct KernelArgument {
   BufferId buffer;
+  int64_t first = 0;  // the element of the buffer that the pointer is at
   std::string name;
   bool read = false;
   bool written = false;
@@ -44,6 +45,8 @@ class KernelContext {
   // The buffer that holds a value, or InternalError.
   BufferId buffer_of(AccessValueId value) const;
   const Buffer& buffer(BufferId id) const { return plan_.buffers[id.index]; }
+  // Where an element lies behind the kernel argument for its buffer.
+  ExprId offset(BufferId buffer, const std::vector<ExprId>& index);
   // The kernel argument for a buffer.
   Memory read(BufferId buffer);
   Memory write(BufferId buffer);
@@ -79,6 +82,7 @@ class KernelContext {
   Memory argument(BufferId buffer, bool written);
   bool is_wide(BufferId buffer) const;
   void find_width();
+  void find_first_elements();
   void reserve_names();
   std::string argument_name(BufferId buffer);
 
@@ -88,6 +92,7 @@ class KernelContext {
   Names names_;
   std::set<AccessValueId> computed_;
   std::map<AccessValueId, BufferId> buffers_;
+  std::map<BufferId, int64_t> first_elements_;  // of those that the kernel touches
   std::vector<KernelArgument> arguments_;
   std::map<BufferId, std::string> argument_names_;
   std::map<std::pair<AccessValueId, int64_t>, Memory> shared_;

@@ -162,6 +162,17 @@ std::string places_text(const KernelContext& context) {
   return text.empty() ? "nothing is kept" : text;
 }
 
+// Which arguments point into their tensors.
+std::string starts_text(const KernelContext& context) {
+  std::string text;
+  for (const KernelArgument& argument : context.arguments()) {
+    if (argument.first == 0) continue;
+    text +=
+        fmt::format("{}{} at element {}", text.empty() ? "" : ", ", argument.name, argument.first);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string factored_names(std::vector<std::string> names) {
@@ -233,6 +244,8 @@ std::string kernel_header(KernelContext& context) {
     }
   }
   entry(out, "values", places_text(context));
+  if (const std::string starts = starts_text(context); !starts.empty())
+    entry(out, "starts", starts);
   const ByteCounts& bytes = kernel.bytes;
   std::string moved = amount(static_cast<double>(bytes.bytes));
   moved += bytes.bytes == bytes.compulsory

@@ -1,5 +1,6 @@
 // What the text of emitted kernels must hold: vectors, one load per operand, no divisions in
 // contiguous loops, readable names.
+#include "emit_cuda/compile/canonical_text.h"
 #include "emit_cuda/device_files.h"
 #include "emit_cuda/names.h"
 #include "emit_cuda/planned_kernels.h"
@@ -36,6 +37,22 @@ TEST_CASE("softmax is one kernel that loads and stores each row once, in vectors
   CHECK(occurrences(text, "stitch_exp(") == 1);
   CHECK(text.find("const float* __restrict__ scores, float* __restrict__ probs") !=
         std::string::npos);
+}
+
+TEST_CASE("kernels of two slices are one kernel, each with a pointer to its slice") {
+  const std::vector<KernelSource> kernels = emitted(
+      "graph \"t\" {\n  input %0 \"x\" : f32[3,64]\n"
+      "  %1 = slice(%0) {starts=[0, 0], limits=[1, 64], steps=[1, 1]} : f32[1,64]\n"
+      "  %2 = slice(%0) {starts=[2, 0], limits=[3, 64], steps=[1, 1]} : f32[1,64]\n"
+      "  %3 = exp(%1) : f32[1,64]\n  %4 = exp(%2) : f32[1,64]\n"
+      "  output \"a\" %3\n  output \"b\" %4\n}\n",
+      FusionMode::kNone);
+  REQUIRE(kernels.size() == 2);
+  REQUIRE(kernels[0].parameters[0].first == 0);
+  REQUIRE(kernels[1].parameters[0].first == 128);
+  REQUIRE(canonical_text(kernels[0].text, kernels[0].name) ==
+          canonical_text(kernels[1].text, kernels[1].name));
+  REQUIRE(occurrences(kernels[1].text, "// starts   x at element 128\n") == 1);
 }
 
 TEST_CASE("the same plan gives the same text") {

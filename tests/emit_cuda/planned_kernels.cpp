@@ -60,12 +60,13 @@ class PlanMemory {
           new DeviceBuffer(DeviceBuffer::holding(bytes)));  // neither copied nor moved
     }
   }
-  CUdeviceptr pointer(BufferId id) const {
-    const Buffer& buffer = plan_.buffers[id.index];
+  CUdeviceptr pointer(const KernelParameter& parameter) const {
+    const Buffer& buffer = plan_.buffers[parameter.buffer.index];
+    const auto skipped = static_cast<CUdeviceptr>(parameter.first * size_bytes(buffer.dtype));
     if (buffer.kind == BufferKind::kArena || buffer.kind == BufferKind::kScratch) {
-      return arena_->pointer() + static_cast<CUdeviceptr>(buffer.offset);
+      return arena_->pointer() + static_cast<CUdeviceptr>(buffer.offset) + skipped;
     }
-    return own_[id.index]->pointer();
+    return own_[parameter.buffer.index]->pointer() + skipped;
   }
   std::vector<unsigned char> bytes(size_t buffer) const {
     return own_[buffer]->read<unsigned char>();
@@ -83,8 +84,7 @@ void launch(const LoadedKernels& kernels, const KernelSource& source, const Plan
   const DeviceBuffer counters = DeviceBuffer::holding(zeros);
   std::vector<CUdeviceptr> pointers;
   for (const KernelParameter& parameter : source.parameters) {
-    pointers.push_back(parameter.buffer.valid() ? memory.pointer(parameter.buffer)
-                                                : counters.pointer());
+    pointers.push_back(parameter.buffer.valid() ? memory.pointer(parameter) : counters.pointer());
   }
   std::vector<void*> arguments;
   for (CUdeviceptr& pointer : pointers) arguments.push_back(&pointer);

@@ -3,6 +3,7 @@
 // stage 1  LoopMapping 786432 elements: 256 threads per block, vectors of 4
 //   group 1  copy -> padded (output)
 // values   nothing is kept
+// starts   prompt at element 768
 // bytes    6.79 MB: compulsory
 // limit    memory, 4.8 us on a100 (uncalibrated)
 #include "integer.cuh"
@@ -19,7 +20,7 @@ k00_pad(const float* __restrict__ prompt, const long long* __restrict__ ids,
   // group 1: /Pad (copy)
   const bool holds = element / 768 % 128 < 19;
   float prompt_part[kVector];
-  if (holds) stitch_load(prompt_part, prompt + (element / 98304 * 15360 + element % 98304 + 768));
+  if (holds) stitch_load(prompt_part, prompt + (element / 98304 * 15360 + element % 98304));
   const bool holds_value = element / 768 % 128 < 119;
   const int ids_index =
       stitch_gathered(!holds && holds_value ? ids[element / 98304 * 100 + element / 768 % 128 - 19]

@@ -66,6 +66,15 @@ class ProgramBuilder {
     program_.workspace_bytes = end;
   }
 
+  // The buffer from its element `first` on.
+  runtime::BufferRef reference(const Buffer& buffer, int64_t first) {
+    runtime::BufferRef ref = reference(buffer);
+    const auto skipped = static_cast<uint64_t>(first * size_bytes(buffer.dtype));
+    ref.offset += skipped;
+    ref.bytes -= skipped;
+    return ref;
+  }
+
   runtime::BufferRef reference(const Buffer& buffer) {
     const auto bytes = static_cast<uint64_t>(buffer.bytes);
     const auto index = static_cast<uint32_t>(buffer.index);
@@ -97,7 +106,8 @@ class ProgramBuilder {
       launch.min_coresident_blocks = static_cast<uint32_t>(source.grid_x * source.grid_y);
     for (const KernelParameter& parameter : source.parameters) {
       if (parameter.buffer.valid())
-        launch.arguments.emplace_back(reference(input_.plan.buffers[parameter.buffer.index]));
+        launch.arguments.emplace_back(
+            reference(input_.plan.buffers[parameter.buffer.index], parameter.first));
       else
         launch.arguments.emplace_back(
             runtime::BufferRef{runtime::BufferKind::kWorkspace, 0, counters_.at(kernel.name),
@@ -110,10 +120,7 @@ class ProgramBuilder {
   runtime::MatrixLayout matrix(const MatmulMatrix& matrix) {
     const Buffer& buffer = *by_value_.at(matrix.value);
     runtime::MatrixLayout layout;
-    layout.buffer = reference(buffer);
-    const auto skipped = static_cast<uint64_t>(matrix.offset * size_bytes(buffer.dtype));
-    layout.buffer.offset += skipped;
-    layout.buffer.bytes -= skipped;
+    layout.buffer = reference(buffer, matrix.offset);
     layout.type = element_type(buffer.dtype);
     layout.order =
         matrix.column_major ? runtime::MatrixOrder::kColumnMajor : runtime::MatrixOrder::kRowMajor;
