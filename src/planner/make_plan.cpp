@@ -76,6 +76,8 @@ class Planner {
         break;
     }
     set_depths(plan_.graph);
+    plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
+    if (options_.fusion == FusionMode::kStitch) sink_to_readers(plan_.graph);
   }
 
   void require_known_kinds() const {
@@ -105,7 +107,6 @@ class Planner {
     std::vector<WorkItem> items;
     int64_t fusions = 0;
     for (const Region& region : depth_regions(plan_.graph)) {
-      ++plan_.regions;
       const bool stitched = options_.fusion == FusionMode::kStitch &&
                             (region.nodes.size() < 2 || fusions++ < options_.max_fusions);
       if (stitched) {

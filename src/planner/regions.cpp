@@ -26,6 +26,46 @@ void set_depths(AccessGraph& graph) {
   }
 }
 
+void sink_to_readers(AccessGraph& graph) {
+  const size_t count = graph.nodes.size();
+  const size_t nobody = count, several = count + 1;
+  std::vector<size_t> reader(graph.values.size(), nobody);
+  for (size_t n = 0; n < count; ++n) {
+    for (const AccessValueId source : sources_of(graph, graph.nodes[n])) {
+      size_t& known = reader[source.index];
+      known = known == nobody ? n : several;
+    }
+  }
+  for (const AccessOutput& output : graph.outputs) reader[output.value.index] = several;
+  const auto points = [&](const AccessNode& node) {
+    int64_t product = 1;
+    for (const auto* atoms : {&node.axes, &node.reduced}) {
+      for (const AtomId atom : *atoms) product *= graph.pool.atom(atom).extent;
+    }
+    return product;
+  };
+  // Of nodes whose operands are stored, or computed by such a node for this one alone.
+  std::vector<bool> movable(count, false);
+  for (size_t n = 0; n < count; ++n) {
+    const AccessNode& node = graph.nodes[n];
+    if (node.kind != AccessKind::kElementwise) continue;
+    const size_t by = reader[node.results.front().index];
+    if (by >= count || graph.nodes[by].kind == AccessKind::kContraction) continue;
+    if (points(graph.nodes[by]) != points(node)) continue;
+    const std::vector<AccessValueId> sources = sources_of(graph, node);
+    movable[n] = std::all_of(sources.begin(), sources.end(), [&](AccessValueId source) {
+      const AccessNodeId producer = graph.value(source).producer;
+      return !producer.valid() || movable[producer.index] ||
+             graph.node(producer).kind == AccessKind::kContraction;
+    });
+  }
+  for (size_t n = count; n-- > 0;) {
+    AccessNode& node = graph.nodes[n];
+    if (!movable[n]) continue;
+    node.depth = std::max(node.depth, graph.nodes[reader[node.results.front().index]].depth);
+  }
+}
+
 std::vector<Region> depth_regions(const AccessGraph& graph) {
   const size_t count = graph.nodes.size();
   std::vector<size_t> parents(count);

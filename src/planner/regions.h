@@ -20,6 +20,13 @@ struct Region {
 // Sets AccessNode::depth of every node, in one walk.
 void set_depths(AccessGraph& graph);
 
+// Moves element-wise nodes to the depth of their only reader where everything that they read is in
+// memory anyway: computed where it is read, the result itself needs no memory and no kernel.
+//
+//   y = matmul(x, w) depth 0;  b = add(slice(y), bias) depth 1;  add(b, step 50) depth 50
+//   =>  b has depth 50: the kernel of step 50 reads the slice of y
+void sink_to_readers(AccessGraph& graph);
+
 // Regions ordered by their first node. Two nodes are connected when one reads the other; sharing
 // an input does not connect.
 std::vector<Region> depth_regions(const AccessGraph& graph);

@@ -55,6 +55,27 @@ TEST_CASE("nodes that share nothing but an input are separate regions") {
   CHECK(region_sizes(build_access_graph(graph)) == std::vector<size_t>{1, 1});
 }
 
+TEST_CASE("an element-wise node of stored values belongs to the region of its only reader") {
+  const auto regions = [](const std::string& outputs) {
+    const Graph graph = parse_graph(R"(graph "" {
+      input %0 "x" : f32[4,4]
+      input %1 "w" : f32[4,4]
+      %2 = matmul(%0, %1) {accumulate=f32} : f32[4,4]
+      %3 = neg(%2) : f32[4,4]
+      %4 = abs(%3) : f32[4,4]
+      %5 = matmul(%2, %1) {accumulate=f32} : f32[4,4]
+      %6 = add(%4, %5) : f32[4,4]
+      output "y" %6)" + outputs + "}");
+    AccessGraph access = build_access_graph(graph);
+    CHECK(region_sizes(access) == std::vector<size_t>{2, 1});
+    sink_to_readers(access);
+    return region_sizes(access);
+  };
+  CHECK(regions("") == std::vector<size_t>{3});
+  // An output is stored where it is computed.
+  CHECK(regions("\n output \"z\" %4\n") == std::vector<size_t>{2, 1});
+}
+
 TEST_CASE("an index that is read connects its producer") {
   const Graph graph = parse_graph(R"(graph "" {
     input %0 "x" : f32[9,4]
