@@ -46,7 +46,7 @@ class Packer {
     const Kernel& a = std::get<Kernel>(steps_[host].step);
     const Kernel& b = std::get<Kernel>(steps_[guest].step);
     if (a.parts.size() + b.parts.size() > kMostParts) return false;
-    if (a.cooperative != b.cooperative || a.counters + b.counters > 0) return false;
+    if (a.cooperative || b.cooperative) return false;  // all blocks of such a kernel are resident
     const bool small = a.bytes.bytes < options_.small_bytes && b.bytes.bytes < options_.small_bytes;
     return small || shares_input(host, guest);
   }
@@ -67,7 +67,13 @@ class Packer {
     Kernel& kernel = std::get<Kernel>(steps_[host].step);
     Kernel& other = std::get<Kernel>(steps_[guest].step);
     const int64_t read_again = join_reads(host, guest);
-    for (Part& part : other.parts) kernel.parts.push_back(std::move(part));
+    for (Part& part : other.parts) {
+      for (Stage& stage : part.stages) {
+        if (stage.counter >= 0) stage.counter += kernel.counters;
+      }
+      kernel.parts.push_back(std::move(part));
+    }
+    kernel.counters += other.counters;
     kernel.places.merge(other.places);
     kernel.shared_bytes = std::max(kernel.shared_bytes, other.shared_bytes);
     kernel.bytes.compulsory += other.bytes.compulsory - read_again;

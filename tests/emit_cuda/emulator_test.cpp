@@ -144,3 +144,24 @@ TEST_CASE("quotients of negative indices round down, not toward zero") {
   %m = conv_transpose(%0, %1) {strides=[2, 2], dilations=[1, 1], low=[1, 1], high=[1, 1], output_padding=[0, 0], groups=1, accumulate=f32}
   output "c" %m)"));
 }
+
+TEST_CASE("two kernels whose last blocks finish the work share a launch") {
+  const std::string text = graph(R"(input %x "x" : f32[1,256]
+  input %w "w" : f32[256,1024]
+  input %v "v" : f32[256,1024]
+  %a = matmul(%x, %w) {accumulate=f32} : f32[1,1024]
+  %b = slice(%a) {starts=[0,0], limits=[1,512], steps=[1,1]} : f32[1,512]
+  %c = slice(%a) {starts=[0,512], limits=[1,1024], steps=[1,1]} : f32[1,512]
+  %d = mul(%b, %c)
+  %e = matmul(%x, %v) {accumulate=f32} : f32[1,1024]
+  %f = slice(%e) {starts=[0,0], limits=[1,512], steps=[1,1]} : f32[1,512]
+  %g = slice(%e) {starts=[0,512], limits=[1,1024], steps=[1,1]} : f32[1,512]
+  %h = mul(%f, %g)
+  output "d" %d
+  output "h" %h)");
+  const std::vector<KernelSource> kernels = emitted(text, FusionMode::kStitch);
+  REQUIRE(kernels.size() == 1);
+  REQUIRE(occurrences(kernels[0].text, "stitch_arrives_last(counters, ") == 1);
+  REQUIRE(occurrences(kernels[0].text, "stitch_arrives_last(counters + 8, ") == 1);
+  check_on_emulator(text, FusionMode::kStitch);
+}
