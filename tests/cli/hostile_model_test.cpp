@@ -83,14 +83,21 @@ TEST_CASE("extents that no memory holds are refused") {
   CHECK(run.err.find("is larger than any device's memory\n") != std::string::npos);
 }
 
-TEST_CASE("empty extents give an empty result") {
+TEST_CASE("empty extents give an empty result, or the reduction of no elements") {
   const TemporaryFolder folder;
   ModelBuilder model;
   model.input("x", DType::kF32, {"0", "3"})
       .node("Softmax", {"x"}, {"y"})
       .node("ReduceMax", {"x"}, {"z"}, {{"axes", std::vector<int64_t>{1}}})
+      .node("ReduceSum", {"x"}, {"sum"})
+      .node("ReduceMax", {"x"}, {"most"}, {{"axes", std::vector<int64_t>{0}}})
+      .node("Transpose", {"x"}, {"turned"})
+      .node("MatMul", {"turned", "x"}, {"product"})
       .output("y")
-      .output("z");
+      .output("z")
+      .output("sum")
+      .output("most")
+      .output("product");
   const StitchcRun run = run_stitchc({"verify", model.save(folder.path() / "model.onnx").string()});
   INFO(run.err);
   CHECK(run.exit_code == 0);
