@@ -5,10 +5,6 @@
 
 namespace stitch {
 
-// `text` with nothing in it that could end a line comment or carry it on: names of a model may hold
-// any characters. Control characters become blanks, backslashes slashes.
-std::string comment_text(std::string_view text);
-
 class CodeWriter {
  public:
   static constexpr int kColumns = 100;
@@ -38,6 +34,10 @@ class CodeWriter {
     std::string close_;
   };
   [[nodiscard]] Block block(std::string_view head, std::string_view close = "}");
+
+  // A writer for text that will stand here, or inside of the next `deeper` blocks; then that text.
+  CodeWriter apart(int deeper) const { return CodeWriter(depth_ + deeper); }
+  void append(const CodeWriter& other) { text_ += other.text_; }
 
   const std::string& text() const { return text_; }
 

@@ -121,13 +121,10 @@ class KernelEmitter {
     context_.constant("kBlock", kernel_.block);
     BlockNumbers numbers;
     if (launch.flat) {
-      const StageMapping& m = kernel_.parts.front().stages.front().mapping;
-      numbers = {fmt::format("blockIdx.x % {}", m.grid_x),
-                 fmt::format("blockIdx.x / {}", m.grid_x)};
-      if (m.grid_y == 1) numbers = {"blockIdx.x", "0"};
+      numbers = numbers_in_grid("blockIdx.x", kernel_.parts.front().stages.front().mapping);
     }
     CodeWriter writer(1);
-    PartEmitter part(context_, kernel_.parts.front(), numbers);
+    PartEmitter part(context_, kernel_.parts.front(), numbers, "blockIdx.x");
     part.emit(writer);
     const std::string body = without_unused_variables(writer.text());
     return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) +
@@ -141,12 +138,8 @@ class KernelEmitter {
     int group = 1;
     for (const Part& part : kernel_.parts) {
       CodeWriter writer(1);
-      const int64_t grid_x = part.stages.front().mapping.grid_x;
-      const BlockNumbers numbers = {fmt::format("block % {}", grid_x),
-                                    fmt::format("block / {}", grid_x)};
-      PartEmitter emitter(
-          context_, part,
-          part.stages.front().mapping.grid_y == 1 ? BlockNumbers{"block", "0"} : numbers);
+      PartEmitter emitter(context_, part, numbers_in_grid("block", part.stages.front().mapping),
+                          "block");
       emitter.set_first_group(group);
       emitter.emit(writer);
       group = emitter.next_group();

@@ -153,6 +153,10 @@ void GroupEmitter::bind_guards() {
 
 void GroupEmitter::add_roots() {
   for (const Root& root : group_.roots) {
+    if (position_.behind_rows) {
+      if (root.kind == RootKind::kReduceRows) add_row_sum_store(root);
+      continue;
+    }
     switch (root.kind) {
       case RootKind::kReduce:
         add_reduce(root);
@@ -171,6 +175,8 @@ void GroupEmitter::add_roots() {
         break;
       }
       case RootKind::kReduceRows:
+        add_row_sum(root);
+        break;
       case RootKind::kContract:
         throw InternalError(fmt::format("kernel {}: a root does not fit the stage's mapping",
                                         context_.kernel().name));
@@ -184,7 +190,7 @@ std::string GroupEmitter::per_row(const std::string& name) const {
 
 // ---- roots ------------------------------------------------------------------------------------
 
-void GroupEmitter::add_reduce(const Root& root) {
+GroupEmitter::Reduce GroupEmitter::reduce_of(const Root& root) {
   Reduce reduce;
   reduce.root = &root;
   const AccessNodeId producer = context_.graph().value(root.value).producer;
@@ -199,7 +205,12 @@ void GroupEmitter::add_reduce(const Root& root) {
     reduce.kind = a->kind;
     reduce.last = a->last;
   }
+  return reduce;
+}
 
+// The elements that a step adds; also settles the accumulator's type.
+std::vector<ElementId> GroupEmitter::inputs_of(Reduce& reduce) {
+  const AccessNode node = *reduce.node;
   const PredicateId holds = builder_.graph().at(step_scope_).holds;
   const ElementBuilder::Guarded exists = builder_.guarded(node.guards, binding_, row_predicate_);
   std::vector<ElementId> inputs;
@@ -231,7 +242,12 @@ void GroupEmitter::add_reduce(const Root& root) {
     ElementId& masked_input = reduce.arg ? inputs.back() : inputs.front();
     masked_input = masked(masked_input, exists, reduce);
   }
+  return inputs;
+}
 
+void GroupEmitter::add_reduce(const Root& root) {
+  Reduce reduce = reduce_of(root);
+  const std::vector<ElementId> inputs = inputs_of(reduce);
   std::string wish = context_.wish(root.value);
   if (frame_.is_column() && wish.starts_with("row_")) wish = "column" + wish.substr(3);
   reduce.name = context_.names().take(wish);
@@ -244,10 +260,17 @@ void GroupEmitter::add_reduce(const Root& root) {
   const std::string to = !reduce.chains.empty() ? reduce.chains + "[j]"
                          : row_width() > 1      ? reduce.name + "[j]"
                                                 : per_row(reduce.name);
-  Sink sink;
+  Sink sink = accumulation(reduce, to);
   sink.scope = step_scope_;
   sink.lanes = lanes;
   sink.inputs = inputs;
+  builder_.add_sink(std::move(sink));
+  reduces_.push_back(std::move(reduce));
+}
+
+// "sum[j] += x[j];"
+Sink GroupEmitter::accumulation(const Reduce& reduce, const std::string& to) {
+  Sink sink;
   const Reduce copy = reduce;
   sink.write = [copy, to](const std::vector<CudaText>& x) -> std::vector<std::string> {
     if (copy.arg) {
@@ -266,8 +289,7 @@ void GroupEmitter::add_reduce(const Root& root) {
       return {to + " += " + x[0].text + ";"};
     return {to + " = " + combine_text(copy.kind, copy.state, {to}, x[0]).text + ";"};
   };
-  builder_.add_sink(std::move(sink));
-  reduces_.push_back(std::move(reduce));
+  return sink;
 }
 
 // Points that do not exist contribute the identity.

@@ -8,8 +8,11 @@
 namespace stitch {
 
 struct GroupPosition {
-  int number = 1;          // for the comment, counted over the kernel
-  std::string slot_shift;  // added to slot offsets in a loop over passes; usually empty
+  int number = 1;  // for the comment, counted over the kernel
+  // Behind the rows of a stage: only what was summed over them (kReduceRows) is left to store.
+  bool behind_rows = false;
+  // Declarations that have to stand before the loop over passes.
+  std::vector<std::string>* before_rows = nullptr;
 };
 
 class GroupEmitter {
@@ -17,6 +20,8 @@ class GroupEmitter {
   GroupEmitter(KernelContext& context, const StageFrame& frame, const Group& group,
                GroupPosition position);
   void emit(CodeWriter& writer);
+  // Adds up the sums of the block's teams and stores them (behind_rows).
+  void emit_row_sums(CodeWriter& writer);
 
  private:
   // A reduce root while it is emitted.
@@ -49,7 +54,13 @@ class GroupEmitter {
   void bind_columns();
   void bind_guards();
   void add_roots();
+  Reduce reduce_of(const Root& root);
+  std::vector<ElementId> inputs_of(Reduce& reduce);
+  static Sink accumulation(const Reduce& reduce, const std::string& to);
   void add_reduce(const Root& root);
+  void add_row_sum(const Root& root);
+  void add_row_sum_store(const Root& root);
+  std::string here(const std::string& array) const;
   void add_place(const Root& root);
   void add_store(const Root& root);
   void add_store_sink(const Memory& to, ExprId offset, ElementId element);
@@ -64,6 +75,7 @@ class GroupEmitter {
   void start_reduces(CodeWriter& writer);
   void fold_chains(CodeWriter& writer);
   void reduce_over_threads(CodeWriter& writer);
+  void add_up_teams(CodeWriter& writer) const;
   std::string over_threads(const Reduce& reduce) const;
   void convert(CodeWriter& writer, Reduce& reduce);
   void store_results(CodeWriter& writer, ScopeWriter& scopes);
@@ -88,7 +100,8 @@ class GroupEmitter {
   int64_t inner_rows_ = 1;
   int teams_ = 1;  // that share the inner rows
   std::vector<Reduce> reduces_;
-  std::vector<const Root*> late_stores_;  // of reduce results of this group
+  std::vector<std::pair<Reduce, std::string>> row_sums_;  // with the text of this step's sums
+  std::vector<const Root*> late_stores_;                  // of reduce results of this group
   std::vector<std::string> declarations_;
   std::vector<std::pair<AccessValueId, KeptRegister>> kept_;
   std::vector<AccessValueId> stored_;

@@ -93,7 +93,9 @@ void GroupEmitter::write_inner_rows(CodeWriter& writer, ScopeWriter& scopes) {
 std::string GroupEmitter::step_guard(ScopeWriter& scopes, bool in_loop) {
   const GroupMapping& m = group_.mapping;
   std::vector<std::string> parts;
-  if (frame_.has_surplus() && !frame_.is_plain_loop()) parts.push_back("live");
+  if (position_.behind_rows && frame_.team() != "0") parts.push_back(frame_.team() + " == 0");
+  if (!position_.behind_rows && frame_.has_surplus() && !frame_.is_plain_loop())
+    parts.push_back("live");
   if (!m.inner_rows.empty() && inner_rows_ % teams_ != 0) parts.push_back("inner_live");
   const std::string thread = frame_.column_thread();
   if (row_values()) {
@@ -113,7 +115,9 @@ std::string GroupEmitter::step_guard(ScopeWriter& scopes, bool in_loop) {
       parts.push_back(fmt::format("{} < {}", steps_.column, steps_.columns_constant));
     }
   }
-  for (const ElementId condition : step_conditions_) parts.push_back(scopes.text(condition).text);
+  if (!position_.behind_rows) {
+    for (const ElementId condition : step_conditions_) parts.push_back(scopes.text(condition).text);
+  }
   std::string result;
   for (const std::string& part : parts) result += (result.empty() ? "" : " && ") + part;
   return result;
@@ -148,6 +152,7 @@ void GroupEmitter::write_steps(CodeWriter& writer, ScopeWriter& scopes) {
 }
 
 void GroupEmitter::write_step_body(CodeWriter& writer, ScopeWriter& scopes, bool in_loop) {
+  if (position_.behind_rows) add_up_teams(writer);
   const std::string guard = step_guard(scopes, in_loop);
   if (guard.empty()) {
     scopes.write(step_scope_);
@@ -204,8 +209,7 @@ std::string GroupEmitter::over_threads(const Reduce& reduce) const {
   if (threads == 1) return "";
   std::string slot;
   if (reduce.root->slot_offset >= 0) {
-    slot = fmt::format("stitch_smem<{}>({}{})", reduce.type, reduce.root->slot_offset,
-                       position_.slot_shift);
+    slot = fmt::format("stitch_smem<{}>({})", reduce.type, reduce.root->slot_offset);
   }
   std::string count = threads == frame_.mapping().threads_per_row ? frame_.threads_constant()
                                                                   : std::to_string(threads);

@@ -15,7 +15,6 @@ constexpr size_t kLabel = 9;  // width of the left column
 
 // "label    text", wrapped at 100 columns under the text.
 void entry(std::string& out, const std::string& label, std::string text, size_t indent = kLabel) {
-  text = comment_text(text);
   const size_t room = CodeWriter::kColumns - 3 - indent;
   std::string head = label + std::string(label.size() < indent ? indent - label.size() : 1, ' ');
   while (true) {
@@ -66,7 +65,9 @@ std::string mapping_text(KernelContext& context, const Stage& stage) {
     vector = std::max(vector, group.mapping.vector);
   }
   const int64_t rows = points(pool, m.rows);
-  const std::string blocks = m.grid_y > 1 ? fmt::format(", {} in blockIdx.y", m.grid_y) : "";
+  const std::string blocks = m.grid_y == 1   ? ""
+                             : m.grid_x == 1 ? fmt::format(", {} blocks side by side", m.grid_y)
+                                             : fmt::format(", {} in blockIdx.y", m.grid_y);
   const std::string passes = m.passes > 1 ? fmt::format(", {} passes per block", m.passes) : "";
   const std::string vectors = vector > 1 ? fmt::format(", vectors of {}", vector) : "";
   switch (m.kind) {

@@ -21,12 +21,26 @@ bool same_mapping(const StageMapping& a, const StageMapping& b) {
 
 bool has_barrier(const Stage& stage) {
   return std::any_of(stage.groups.begin(), stage.groups.end(), [](const Group& group) {
-    return group.block_barrier || std::any_of(group.roots.begin(), group.roots.end(),
-                                              [](const Root& r) { return r.slot_offset >= 0; });
+    return group.block_barrier ||
+           std::any_of(group.roots.begin(), group.roots.end(), [](const Root& root) {
+             return root.kind == RootKind::kReduce && root.slot_offset >= 0;
+           });
   });
 }
 
+bool sums_rows(const Group& group) {
+  return std::any_of(group.roots.begin(), group.roots.end(),
+                     [](const Root& root) { return root.kind == RootKind::kReduceRows; });
+}
+
 }  // namespace
+
+BlockNumbers numbers_in_grid(const std::string& flat, const StageMapping& mapping) {
+  if (mapping.grid_y == 1) return {flat, "0"};
+  if (mapping.grid_x == 1) return {"0", flat};
+  return {fmt::format("{} % {}", flat, mapping.grid_x),
+          fmt::format("{} / {}", flat, mapping.grid_x)};
+}
 
 void PartEmitter::emit(CodeWriter& writer) {
   // A stage of another mapping is a block of its own: its rows are other rows.
@@ -40,7 +54,7 @@ void PartEmitter::emit(CodeWriter& writer) {
         writer.comment(fmt::format("stage {}: the mapping of the stage before", s + 1));
         for (const Group& group : stage.groups) {
           if (group.block_barrier) writer.line("__syncthreads();");
-          GroupEmitter(context_, *before, group, {group_++, ""}).emit(writer);
+          GroupEmitter(context_, *before, group, {group_++}).emit(writer);
         }
         self(self, s + 1, before);
         return;
@@ -56,23 +70,53 @@ void PartEmitter::emit(CodeWriter& writer) {
       StageFrame frame(context_, stage, numbers_);
       frame.declare(writer);
       const bool last = s + 1 == part_.stages.size();
-      if (stage.mapping.passes > 1) {
-        const auto loop = writer.block(frame.pass_loop());
-        emit_rows(writer, frame, false);
-        if (has_barrier(stage)) writer.line("__syncthreads();");
-      } else {
-        emit_rows(writer, frame, last);
-      }
+      emit_passes(writer, frame, last);
+      emit_row_sums(writer, frame);
       self(self, s + 1, stage.mapping.passes == 1 ? &frame : nullptr);
     };
     if (s == 0) {
       body();
-    } else {
-      const auto block = writer.block("");
-      body();
+      return;
     }
+    const int64_t blocks = stage.mapping.grid_x * stage.mapping.grid_y;
+    const bool some = stage.before == Separation::kGridBarrier && blocks < part_.blocks;
+    const auto block = writer.block(some ? fmt::format("if ({} < {})", flat_, blocks) : "");
+    body();
   };
   emit_from(emit_from, 0, nullptr);
+}
+
+// What the rows of all passes add to is declared before the loop.
+void PartEmitter::emit_passes(CodeWriter& writer, const StageFrame& frame, bool last) {
+  const Stage& stage = frame.stage();
+  const bool loops = stage.mapping.passes > 1;
+  const bool sums = std::any_of(stage.groups.begin(), stage.groups.end(), sums_rows);
+  CodeWriter inside = writer.apart(loops ? 1 : 0);
+  std::vector<std::string> declarations;
+  before_rows_ = &declarations;
+  emit_rows(inside, frame, last && !loops && !sums);
+  before_rows_ = nullptr;
+  for (const std::string& line : declarations) writer.line(line);
+  if (!loops) {
+    writer.append(inside);
+    return;
+  }
+  if (has_barrier(stage)) inside.line("__syncthreads();");
+  {
+    const auto loop = writer.block(frame.pass_loop());
+    writer.append(inside);
+  }
+  frame.leave_passes();
+}
+
+void PartEmitter::emit_row_sums(CodeWriter& writer, const StageFrame& frame) {
+  int number = group_ - static_cast<int>(frame.stage().groups.size());
+  for (const Group& group : frame.stage().groups) {
+    if (sums_rows(group)) {
+      GroupEmitter(context_, frame, group, {number, true}).emit_row_sums(writer);
+    }
+    ++number;
+  }
 }
 
 void PartEmitter::emit_rows(CodeWriter& writer, const StageFrame& frame, bool may_return) {
@@ -81,7 +125,7 @@ void PartEmitter::emit_rows(CodeWriter& writer, const StageFrame& frame, bool ma
   const auto groups = [&] {
     for (const Group& group : stage.groups) {
       if (group.block_barrier) writer.line("__syncthreads();");
-      GroupEmitter(context_, frame, group, {group_++, ""}).emit(writer);
+      GroupEmitter(context_, frame, group, {group_++, false, before_rows_}).emit(writer);
     }
   };
   if (!frame.is_plain_loop() || !frame.has_surplus()) {
@@ -165,6 +209,7 @@ void PartEmitter::emit_separation(CodeWriter& writer, const Stage& before, const
     case Separation::kGridBarrier:
       writer.line(
           fmt::format("stitch_grid_barrier({}, {}u);", counter(before, stage), part_.blocks));
+      numbers_ = numbers_in_grid(flat_, stage.mapping);
       break;
   }
 }

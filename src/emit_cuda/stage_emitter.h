@@ -7,17 +7,24 @@
 
 namespace stitch {
 
+// The block's number as its place in a stage's grid.
+BlockNumbers numbers_in_grid(const std::string& flat, const StageMapping& mapping);
+
 class PartEmitter {
  public:
-  PartEmitter(KernelContext& context, const Part& part, BlockNumbers numbers)
-      : context_(context), part_(part), numbers_(std::move(numbers)) {}
+  // `flat` counts the blocks of the part; where every stage has the same grid, `numbers` do not
+  // depend on it.
+  PartEmitter(KernelContext& context, const Part& part, BlockNumbers numbers, std::string flat)
+      : context_(context), part_(part), numbers_(std::move(numbers)), flat_(std::move(flat)) {}
   void emit(CodeWriter& writer);
   // Groups emitted before this part, for their numbers in comments.
   void set_first_group(int number) { group_ = number; }
   int next_group() const { return group_; }
 
  private:
+  void emit_passes(CodeWriter& writer, const StageFrame& frame, bool last);
   void emit_rows(CodeWriter& writer, const StageFrame& frame, bool may_return);
+  void emit_row_sums(CodeWriter& writer, const StageFrame& frame);
   void advance_after_ticket(CodeWriter& writer, const Stage& before, const Stage& stage);
   void emit_separation(CodeWriter& writer, const Stage& before, const Stage& stage);
   std::string counter(const Stage& before, const Stage& stage) const;
@@ -25,6 +32,8 @@ class PartEmitter {
   KernelContext& context_;
   const Part& part_;
   BlockNumbers numbers_;
+  std::string flat_;
+  std::vector<std::string>* before_rows_ = nullptr;
   int group_ = 1;
 };
 

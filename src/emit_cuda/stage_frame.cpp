@@ -123,7 +123,9 @@ void StageFrame::declare_row(CodeWriter& writer) const {
   if (rows_ == 1 && !surplus_) return;
   const std::string type = context_.index_type();
   std::string tile = numbers_.x;
-  if (m.passes > 1) tile = fmt::format("({} + pass * {})", numbers_.x, grid_constant_);
+  if (m.passes > 1) {
+    tile = m.grid_x == 1 ? "pass" : fmt::format("({} + pass * {})", numbers_.x, grid_constant_);
+  }
   const bool one_block = m.grid_x == 1 && m.passes == 1;
   std::string position;
   if (lanes_along_rows()) {

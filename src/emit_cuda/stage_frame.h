@@ -36,6 +36,8 @@ class StageFrame {
   std::string pass_loop() const;
   // Declares the row, inside of the loop over passes and of `r`.
   void declare_row(CodeWriter& writer) const;
+  // Behind the loop over passes: what was declared in it is gone.
+  void leave_passes() const { columns_.clear(); }
 
   // Binds block axes and rows to coordinates of a group.
   void bind(ElementBuilder& builder, ScopeId row_scope, ElementBuilder::Binding& binding) const;

@@ -7,6 +7,7 @@
 #include "planner/coalesce.h"
 #include "planner/cost.h"
 #include "planner/kernel_structure.h"
+#include "planner/row_sweep.h"
 #include "planner/split_reduction.h"
 #include "planner/stage_builder.h"
 #include "planner/turn.h"
@@ -16,6 +17,8 @@ namespace {
 
 // What one block does in about the time of a launch.
 constexpr int64_t kMostPointsOfLastBlock = 16 << 10;
+// A block that sweeps has its multiprocessor to itself.
+constexpr int kSweepBlock = 1024;
 
 class Building {
  public:
@@ -36,6 +39,10 @@ class Building {
     }
     coalesce_atoms(nodes_, stored_);
     structure_ = find_structure(nodes_, stored_);
+    if (structure_.clusters.size() > 1 && request_.may_sweep) {
+      sweep_ = sweep_rows(nodes_, structure_, device_);
+      if (sweep_) return sweep_or_cut();
+    }
     if (structure_.clusters.size() == 1) {
       split_axes_ = split_reductions(nodes_, structure_, device_);
       if (split_axes_.empty()) {
@@ -43,95 +50,34 @@ class Building {
           if (request_.block == 0 || request_.block == kTurnBlock) return assemble_turn(*turn);
         }
         if (waits_may_pay()) return assemble_exchange();
-        return assemble({&structure_.clusters.front()});
+        return assemble({&structure_.clusters.front()}, Separation::kNone);
       }
       structure_ = find_structure(nodes_, stored_);
     }
     if (structure_.reason.empty()) {
-      return KernelCut{one_per_cluster(), "its parts are independent"};
+      return cut_by_clusters(nodes_, structure_, request_);
     }
     if (!split_axes_.empty() || one_block_can_finish()) {
-      return assemble({&structure_.clusters[0], &structure_.clusters[1]});
+      return assemble({&structure_.clusters[0], &structure_.clusters[1]}, Separation::kTicket);
     }
-    return cut();
+    return cut_by_levels(nodes_, structure_, request_);
   }
 
  private:
-  // Level by level: the results of a level's reduces and its stores go through memory, all else is
-  // computed again by the levels that need it.
-  KernelCut cut() {
-    KernelCut result;
-    result.reason = structure_.reason;
-    int levels = 0;
-    for (const Cluster& cluster : structure_.clusters) levels = std::max(levels, cluster.level + 1);
-    std::set<AccessValueId> available;
-    for (int level = 0; level < levels; ++level) {
-      const std::vector<AccessValueId> stored = stored_by(level, available);
-      if (stored.empty()) continue;
-      result.pieces.push_back(request_for(stored, available));
-      available.insert(stored.begin(), stored.end());
+  StageRequest stage_request(KernelTraffic& traffic) {
+    for (const AccessValueId clone : stored_) {
+      stores_.emplace(clone, buffers_.of(nodes_.original_of(clone)));
     }
-    return result;
-  }
-
-  // Originals of what the roots of a level leave in memory.
-  std::vector<AccessValueId> stored_by(int level, const std::set<AccessValueId>& available) const {
-    std::vector<AccessValueId> stored;
-    const auto add = [&](AccessValueId clone) {
-      const AccessValueId original = nodes_.original_of(clone);
-      if (available.count(original) != 0) return;
-      if (std::find(stored.begin(), stored.end(), original) == stored.end()) {
-        stored.push_back(original);
-      }
-    };
-    for (const StructureRoot& root : structure_.roots) {
-      if (structure_.clusters[root.cluster].level != level) continue;
-      if (root.kind == RootKind::kStore || is_read_later(root.value, level)) add(root.value);
-    }
-    return stored;
-  }
-
-  bool is_read_later(AccessValueId reduce, int level) const {
-    for (const StructureRoot& root : structure_.roots) {
-      if (structure_.clusters[root.cluster].level <= level) continue;
-      for (const TracedRead& read : root.trace.placed) {
-        if (read.value == reduce) return true;
-      }
-    }
-    return false;
-  }
-
-  // The nodes that lead to `stored` from what is in memory.
-  KernelRequest request_for(const std::vector<AccessValueId>& stored,
-                            const std::set<AccessValueId>& available) const {
-    std::set<AccessNodeId> needed;
-    std::vector<AccessValueId> open = stored;
-    while (!open.empty()) {
-      const AccessValueId value = open.back();
-      open.pop_back();
-      const AccessNodeId producer = plan_.graph.value(value).producer;
-      if (!producer.valid() || !is_requested(producer) || !needed.insert(producer).second) continue;
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.node(producer))) {
-        if (available.count(source) == 0) open.push_back(source);
-      }
-    }
-    return {{needed.begin(), needed.end()}, stored};
-  }
-
-  bool is_requested(AccessNodeId node) const {
-    return std::binary_search(request_.nodes.begin(), request_.nodes.end(), node);
+    StageRequest request;
+    request.buffers = &stores_;
+    request.device = &device_;
+    request.traffic = &traffic;
+    return request;
   }
 
   BuiltKernel assemble_turn(const Turn& turn) {
-    std::unordered_map<AccessValueId, BufferId> stores;
-    for (const AccessValueId clone : stored_) {
-      stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
-    }
     KernelTraffic traffic(nodes_);
-    StageRequest request;
-    request.buffers = &stores;
-    request.device = &device_;
-    request.traffic = &traffic;
+    StageRequest request = stage_request(traffic);
     BuiltStage built = build_turn(nodes_, stored_, turn, request);
     Kernel kernel;
     kernel.block = built.block;
@@ -148,6 +94,48 @@ class Building {
     return {std::move(kernel), traffic.read_bytes()};
   }
 
+  // The swept kernel where it is possible and not predicted to be slower than without.
+  std::variant<BuiltKernel, KernelCut> sweep_or_cut() {
+    KernelRequest plain = request_;
+    plain.may_sweep = false;
+    std::variant<BuiltKernel, KernelCut> otherwise =
+        Building(plan_, buffers_, device_, plain).run();
+    structure_ = find_structure(nodes_, stored_);
+    const bool two_levels = structure_.clusters.size() == 2 && structure_.clusters[0].level == 0 &&
+                            structure_.clusters[1].level == 1;
+    const bool small = two_levels && one_block_can_finish();
+    if (!two_levels || (!small && !request_.may_wait)) return otherwise;
+    BuiltKernel swept = assemble({&structure_.clusters[0], &structure_.clusters[1]},
+                                 small ? Separation::kTicket : Separation::kGridBarrier);
+    std::vector<Kernel> apart;
+    collect_kernels(std::move(otherwise), apart);
+    double apart_us = 0;
+    for (const Kernel& kernel : apart) apart_us += predicted_us(kernel);
+    if (!fits_ || predicted_us(swept.kernel) > apart_us) {
+      return Building(plan_, buffers_, device_, plain).run();
+    }
+    if (swept.kernel.cooperative) swept.kernel.twin = std::move(apart);
+    return swept;
+  }
+
+  // The kernels of a request in launch order, however often it is cut.
+  void collect_kernels(std::variant<BuiltKernel, KernelCut> built, std::vector<Kernel>& kernels) {
+    if (BuiltKernel* const done = std::get_if<BuiltKernel>(&built)) {
+      kernels.push_back(std::move(done->kernel));
+      return;
+    }
+    for (KernelRequest piece : std::get<KernelCut>(built).pieces) {
+      piece.may_wait = false;
+      collect_kernels(Building(plan_, buffers_, device_, piece).run(), kernels);
+    }
+  }
+
+  double predicted_us(const Kernel& kernel) const {
+    Estimate estimate = kernel.estimate;
+    finish_estimate(estimate, device_);
+    return estimate.total_us;
+  }
+
   // Blocks that share rows and wait for each other, where that is allowed and faster.
   bool waits_may_pay() {
     if (!request_.may_wait || !structure_.clusters.front().has_reduce) return false;
@@ -161,15 +149,8 @@ class Building {
     std::vector<AtomId> rows = structure_.clusters.front().rows;
     rows.insert(rows.end(), exchange_.parts.begin(), exchange_.parts.end());
     structure_ = one_cluster(nodes_, stored_, rows);
-    std::unordered_map<AccessValueId, BufferId> stores;
-    for (const AccessValueId clone : stored_) {
-      stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
-    }
     KernelTraffic traffic(nodes_);
-    StageRequest request;
-    request.buffers = &stores;
-    request.device = &device_;
-    request.traffic = &traffic;
+    StageRequest request = stage_request(traffic);
     request.block = request_.block;
     request.block_axes = exchange_.parts;
     request.exchanged = exchange_.exchanged;
@@ -242,20 +223,20 @@ class Building {
     return {atoms.begin(), atoms.end()};
   }
 
-  // One stage per cluster; the second follows a ticket.
-  BuiltKernel assemble(const std::vector<const Cluster*>& clusters) {
-    std::unordered_map<AccessValueId, BufferId> stores;
-    for (const AccessValueId clone : stored_) {
-      stores.emplace(clone, buffers_.of(nodes_.original_of(clone)));
-    }
+  // One stage per cluster; the second follows `separation`.
+  BuiltKernel assemble(const std::vector<const Cluster*>& clusters, Separation separation) {
     KernelTraffic traffic(nodes_);
-    StageRequest request;
-    request.buffers = &stores;
-    request.device = &device_;
-    request.traffic = &traffic;
+    StageRequest request = stage_request(traffic);
     request.block = request_.block;
     request.block_axes = split_axes_;
+    if (sweep_) {
+      request.block_axes = {sweep_->stretch};
+      request.all_rows = true;
+      if (request.block == 0) request.block = kSweepBlock;
+    }
     BuiltStage first = build_stage(nodes_, structure_, *clusters.front(), request);
+    if (sweep_) first.stage.guards = sweep_->guards;
+    fits_ = first.fits;
     Kernel kernel;
     kernel.block = first.block;
     kernel.shared_bytes = first.shared_bytes;
@@ -266,10 +247,15 @@ class Building {
       request.block = first.block;
       request.block_axes.clear();
       request.like = split_axes_.empty() ? nullptr : &first.stage.mapping;
-      request.one_block = split_axes_.empty();
+      request.all_rows = split_axes_.empty() && separation == Separation::kTicket;
+      if (separation == Separation::kGridBarrier) request.most_blocks = part.blocks;
       BuiltStage last = build_stage(nodes_, structure_, *clusters.back(), request);
       kernel.shared_bytes = std::max(kernel.shared_bytes, last.shared_bytes);
-      add_ticket(kernel, first, last);
+      if (separation == Separation::kTicket) {
+        add_ticket(kernel, first, last);
+      } else {
+        add_grid_barrier(kernel, last);
+      }
       first.instructions += last.instructions;
       first.places.merge(last.places);
       part.stages = {std::move(first.stage), std::move(last.stage)};
@@ -304,6 +290,10 @@ class Building {
     Place place;
     place.kind = PlaceKind::kScratch;
     place.axes = scratch_order(built.stage.mapping, nodes_.atoms(value));
+    if (sweep_) {  // a block writes its sums side by side
+      std::stable_partition(place.axes.begin(), place.axes.end(),
+                            [&](AtomId atom) { return atom == sweep_->stretch; });
+    }
     place.strides.assign(place.axes.size(), 1);
     for (size_t d = place.axes.size(); d-- > 1;) {
       place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(place.axes[d]).extent;
@@ -336,6 +326,14 @@ class Building {
     kernel.estimate.barrier_us += device_.ticket_us;
   }
 
+  void add_grid_barrier(Kernel& kernel, BuiltStage& last) const {
+    last.stage.before = Separation::kGridBarrier;
+    last.stage.counter = 0;
+    kernel.counters = 1;
+    kernel.cooperative = true;
+    kernel.estimate.barrier_us += device_.barrier_us;
+  }
+
   void estimate(Kernel& kernel, const BuiltStage& built, int64_t blocks) const {
     kernel.estimate.registers = built.registers;
     StageWork work;
@@ -347,21 +345,6 @@ class Building {
     work.resident_blocks =
         resident_blocks(device_, {kernel.block, built.registers, kernel.shared_bytes});
     add_stage_cost(kernel.estimate, device_, work);
-  }
-
-  std::vector<KernelRequest> one_per_cluster() const {
-    std::vector<KernelRequest> requests;
-    for (const Cluster& cluster : structure_.clusters) {
-      std::vector<AccessValueId> stored;
-      for (const size_t root : cluster.roots) {
-        if (structure_.roots[root].kind == RootKind::kStore) {
-          stored.push_back(nodes_.original_of(structure_.roots[root].value));
-        }
-      }
-      requests.push_back(request_for(stored, {}));
-      requests.back().block = request_.block;
-    }
-    return requests;
   }
 
   void collect_sources(Kernel& kernel) const {
@@ -387,9 +370,12 @@ class Building {
   const KernelRequest& request_;
   KernelNodes nodes_;
   std::vector<AccessValueId> stored_;
+  std::unordered_map<AccessValueId, BufferId> stores_;
   KernelStructure structure_;
   std::vector<AtomId> split_axes_;  // parts of a row, where blocks share rows
   RowExchange exchange_;
+  std::optional<RowSweep> sweep_;
+  bool fits_ = true;  // what the first stage keeps
 };
 
 }  // namespace

@@ -159,6 +159,13 @@ void KernelChecker::check_points(const Stage& stage, const Group& group, const R
   if (!contains_all(points, node.axes)) {
     report(fmt::format("{} has indices that its group does not", value_name(root.value)));
   }
+  if (root.kind == RootKind::kReduceRows) {
+    if (!contains_all(stage.mapping.rows, node.reduced) ||
+        !contains_all(node.reduced, stage.mapping.rows)) {
+      report(fmt::format("{} does not reduce exactly the stage's rows", value_name(root.value)));
+    }
+    return;
+  }
   if (root.kind != RootKind::kReduce) return;
   if (!contains_all(group.mapping.columns, node.reduced) ||
       !contains_all(node.reduced, group.mapping.columns)) {

@@ -50,6 +50,15 @@ class KernelNodes {
   // A reduce so short that every thread which needs it computes it by itself.
   void mark_inline(AccessNodeId reduce) { inline_.insert(reduce); }
   bool is_marked_inline(AccessNodeId reduce) const { return inline_.count(reduce) != 0; }
+  // A reduce over rows that its block sweeps: it belongs to the blocks that own `rows`.
+  void mark_swept(AccessNodeId reduce, std::vector<AtomId> rows) {
+    swept_.emplace(reduce, std::move(rows));
+  }
+  // Those rows; null for other nodes.
+  const std::vector<AtomId>* swept_rows(AccessNodeId reduce) const {
+    const auto found = swept_.find(reduce);
+    return found == swept_.end() ? nullptr : &found->second;
+  }
   // A node that only copies operand `operand` of `reader`, which then reads the copy, as does every
   // other node whose operand is the same read.
   AccessValueId insert_copy(AccessNodeId reader, size_t operand);
@@ -71,6 +80,7 @@ class KernelNodes {
   std::unordered_map<AccessValueId, std::vector<AtomId>> atoms_;
   std::unordered_map<AccessValueId, std::vector<ExprId>> original_index_;
   std::unordered_set<AccessNodeId> inline_;
+  std::unordered_map<AccessNodeId, std::vector<AtomId>> swept_;
 };
 
 }  // namespace stitch

@@ -55,8 +55,8 @@ class StructureFinder {
     std::unordered_set<AccessValueId> dominants;
     for (const AccessNodeId id : nodes.nodes()) {
       const AccessNode& node = nodes.graph().node(id);
-      if (is_reduce(node) && !is_inline_reduce(nodes.graph(), node) &&
-          !nodes.is_marked_inline(id)) {
+      const bool is_inline = is_inline_reduce(nodes.graph(), node) || nodes.is_marked_inline(id);
+      if (is_reduce(node) && (!is_inline || nodes.swept_rows(id) != nullptr)) {
         dominants.insert(node.results.front());
       }
     }
@@ -67,9 +67,9 @@ class StructureFinder {
 
   KernelStructure run() {
     // Reduces first: a store without a place of its own goes where its inputs already are.
-    for (const RootKind kind : {RootKind::kReduce, RootKind::kStore}) {
+    for (const bool stores : {false, true}) {
       for (size_t i = 0; i < result_.roots.size(); ++i) {
-        if (result_.roots[i].kind == kind) assign(i);
+        if ((result_.roots[i].kind == RootKind::kStore) == stores) assign(i);
       }
     }
     return std::move(result_);
@@ -79,9 +79,9 @@ class StructureFinder {
     Cluster cluster;
     cluster.rows = std::move(rows);
     result_.clusters.push_back(std::move(cluster));
-    for (const RootKind kind : {RootKind::kReduce, RootKind::kStore}) {
+    for (const bool stores : {false, true}) {
       for (size_t i = 0; i < result_.roots.size(); ++i) {
-        if (result_.roots[i].kind == kind) join(i, 0);
+        if ((result_.roots[i].kind == RootKind::kStore) == stores) join(i, 0);
       }
     }
     return std::move(result_);
@@ -97,7 +97,7 @@ class StructureFinder {
       root.value = value;
       root.space = node.axes;
       if (dominants.count(value) != 0) {
-        root.kind = RootKind::kReduce;
+        root.kind = nodes_.swept_rows(id) != nullptr ? RootKind::kReduceRows : RootKind::kReduce;
         root.space.insert(root.space.end(), node.reduced.begin(), node.reduced.end());
         root.trace = tracer.trace_operands(id);
         reduce_of_.emplace(value, result_.roots.size());
@@ -117,8 +117,22 @@ class StructureFinder {
     return root.kind == RootKind::kReduce ? nodes_.graph().node(root.node).axes : root.space;
   }
 
+  // The cluster of the blocks that sweep over these rows.
+  size_t sweeping_cluster(const std::vector<AtomId>& rows) {
+    for (size_t c = 0; c < result_.clusters.size(); ++c) {
+      if (result_.clusters[c].level == 0 && same_set(result_.clusters[c].rows, rows)) return c;
+    }
+    Cluster cluster;
+    cluster.rows = rows;
+    result_.clusters.push_back(std::move(cluster));
+    return result_.clusters.size() - 1;
+  }
+
   void assign(size_t i) {
     StructureRoot& root = result_.roots[i];
+    if (const std::vector<AtomId>* const rows = nodes_.swept_rows(root.node)) {
+      return join(i, sweeping_cluster(*rows));
+    }
     std::set<size_t> sources;
     int level = 0;
     for (const TracedRead& read : root.trace.placed) {

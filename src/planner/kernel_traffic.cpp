@@ -67,7 +67,8 @@ void KernelTraffic::add_loads(const Stage& stage, const Group& group, const Trac
 
 void KernelTraffic::add_store(const Stage& stage, const Group& group, AccessValueId clone) {
   const Address address = store_address(nodes_, clone);
-  stored_ += element_count(nodes_.graph().value(clone)) * address.element_bytes;
+  // A ragged split has points that do not exist: the original's elements count.
+  stored_ += element_count(nodes_.graph().value(nodes_.original_of(clone))) * address.element_bytes;
   requested_ += requested(stage, group, address.linear, address.element_bytes);
 }
 

@@ -282,7 +282,11 @@ class Planner {
     for (Step& step : plan_.steps) {
       if (Kernel* const kernel = std::get_if<Kernel>(&step)) {
         kernel->name = kernel_name(number, *plan_.graph.graph, kernel->sources);
-        for (Kernel& twin : kernel->twin) twin.name = kernel->name + "_twin";
+        int twin_number = 0;
+        for (Kernel& twin : kernel->twin) {
+          twin.name = kernel->name + "_twin";
+          if (kernel->twin.size() > 1) twin.name += std::to_string(++twin_number);
+        }
       }
       ++number;
     }

@@ -9,7 +9,7 @@
 namespace stitch {
 namespace {
 
-constexpr size_t kLongestKernelName = 48 - 5;  // room for "_twin"
+constexpr size_t kLongestKernelName = 43;  // with "_twin2" below 50
 constexpr size_t kLongestBufferName = 32;
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }

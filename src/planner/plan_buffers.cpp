@@ -116,9 +116,10 @@ BufferId PlanBuffers::add_scratch(AccessValueId clone) {
 BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
   const AccessValue& value = plan_.graph.value(id);
   Buffer buffer;
-  buffer.name =
-      names_.take(kind == BufferKind::kOutput ? plan_.graph.outputs[static_cast<size_t>(index)].name
-                                              : value.name);
+  std::string name = value.name;
+  if (kind == BufferKind::kOutput) name = plan_.graph.outputs[static_cast<size_t>(index)].name;
+  if (kind == BufferKind::kScratch && name.empty()) name = "partials";
+  buffer.name = names_.take(name);
   buffer.kind = kind;
   buffer.index = index;
   buffer.dtype = kind == BufferKind::kScratch ? compute_type(value.dtype) : value.dtype;
@@ -185,6 +186,8 @@ void PlanBuffers::lay_out() {
         break;
       case BufferKind::kArena:
       case BufferKind::kScratch:
+        // Buffers of kernels that were tried and dropped are nobody's.
+        if (lives[b].first < 0) break;
         requests.push_back({buffer.bytes, lives[b].first, lives[b].last});
         owners.push_back(b);
         break;

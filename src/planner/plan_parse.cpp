@@ -42,7 +42,7 @@ class PlanParser {
     while (in_.accept("buffer")) read_buffer();
     for (;;) {
       if (in_.accept("kernel")) {
-        plan_.steps.push_back(read_kernel());
+        plan_.steps.push_back(read_kernel_and_twins());
       } else if (in_.accept("call")) {
         plan_.steps.push_back(read_call());
       } else {
@@ -220,6 +220,13 @@ class PlanParser {
     plan_.buffers.push_back(std::move(buffer));
   }
 
+  // A twin has none itself.
+  Kernel read_kernel_and_twins() {
+    Kernel kernel = read_kernel();
+    while (in_.accept("twin")) kernel.twin.push_back(read_kernel());
+    return kernel;
+  }
+
   Kernel read_kernel() {
     Kernel kernel;
     kernel.name = in_.text().read_string();
@@ -254,7 +261,6 @@ class PlanParser {
       kernel.places[value].push_back(read_place());
     }
     if (in_.accept("why")) kernel.why_not_larger = in_.text().read_string();
-    while (in_.accept("twin")) kernel.twin.push_back(read_kernel());
     return kernel;
   }
 

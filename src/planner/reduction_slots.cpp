@@ -32,8 +32,31 @@ int64_t slot_bytes(const AccessNode& node, const AccessGraph& graph, const Stage
   return group.threads > kWarp ? block / kWarp * rows * state_bytes(node, graph) : 0;
 }
 
+namespace {
+
+// Where the teams of a block add up what each has summed over its rows, one sum after another and
+// behind a barrier, so that all share the stretch. Returns its bytes.
+int64_t assign_row_sum_slots(const AccessGraph& graph, Stage& stage, int64_t begin) {
+  int64_t most = 0;
+  for (Group& group : stage.groups) {
+    for (Root& root : group.roots) {
+      if (root.kind != RootKind::kReduceRows || stage.mapping.row_threads == 1) continue;
+      const AccessNode& node = graph.node(graph.value(root.value).producer);
+      const int64_t block =
+          static_cast<int64_t>(stage.mapping.threads_per_row) * stage.mapping.row_threads;
+      root.slot_offset = begin;
+      root.slot_bytes = aligned(block * group.mapping.vector * state_bytes(node, graph));
+      most = std::max(most, root.slot_bytes);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
 int64_t assign_slots(const AccessGraph& graph, Stage& stage, int64_t start) {
   const int64_t begin = aligned(start);
+  const int64_t row_sums = assign_row_sum_slots(graph, stage, begin);
   int64_t area_bytes[2] = {0, 0};
   std::vector<std::pair<Root*, size_t>> slots;
   size_t parity = 0;
@@ -56,7 +79,8 @@ int64_t assign_slots(const AccessGraph& graph, Stage& stage, int64_t start) {
   for (const auto& [root, area] : slots) {
     root->slot_offset += begin + (area == 0 ? 0 : area_bytes[0]);
   }
-  return area_bytes[0] + area_bytes[1] == 0 ? start : begin + area_bytes[0] + area_bytes[1];
+  const int64_t bytes = std::max(row_sums, area_bytes[0] + area_bytes[1]);
+  return bytes == 0 ? start : begin + bytes;
 }
 
 }  // namespace stitch

@@ -40,7 +40,9 @@ class StageBuilder {
     place_values();
     built_.shared_bytes = assign_slots(nodes_.graph(), built_.stage, kept_bytes);
     built_.block = numbers_.block();
-    const int kept = kept_in_shared_ || groups_.kept.empty() ? 0 : numbers_.row_elements;
+    const bool nothing_kept = groups_.kept.empty() && swept_sums() == 0;
+    const int kept = kept_in_shared_ || nothing_kept ? 0 : numbers_.row_elements;
+    built_.fits = swept_sums() == 0 || (!kept_in_shared_ && kept <= kMostRowElements);
     built_.registers = std::min(kept + kRegistersBesideRows, 255);
     return std::move(built_);
   }
@@ -68,7 +70,7 @@ class StageBuilder {
     problem.element_bytes = geometry_.largest_element;
     problem.lanes_along_rows = geometry_.lanes_along_rows;
     problem.has_reduce = cluster_.has_reduce;
-    problem.live_arrays = groups_.live_arrays;
+    problem.live_arrays = groups_.live_arrays + swept_sums();
     problem.block = request_.block;
     const int64_t widest = std::max<int64_t>(kVectorBytes / geometry_.largest_element, 1);
     if (geometry_.main.linear.valid()) {
@@ -111,12 +113,9 @@ class StageBuilder {
       return;
     }
     numbers_ = choose_mapping(wanted, *request_.device);
-    if (request_.one_block) {
-      numbers_.passes = numbers_.grid_x;
-      numbers_.grid_x = 1;
-    }
+    set_passes();
     if (groups_.kept.empty() || numbers_.row_elements <= kMostRowElements) return;
-    if (!wanted.lanes_along_rows && !request_.one_block &&
+    if (!wanted.lanes_along_rows && !request_.all_rows && request_.most_blocks == 0 &&
         kept_shared_bytes() + kSlotReserve <= request_.device->shared_bytes_per_block) {
       kept_in_shared_ = true;
       wanted.live_arrays = 0;
@@ -129,12 +128,31 @@ class StageBuilder {
       return;
     }
     forget_kept();
-    wanted.live_arrays = 0;
+    wanted.live_arrays = swept_sums();
     numbers_ = choose_mapping(wanted, *request_.device);
-    if (request_.one_block) {
-      numbers_.passes = numbers_.grid_x;
-      numbers_.grid_x = 1;
+    set_passes();
+  }
+
+  // Tiles of rows that a block does one after another.
+  void set_passes() {
+    int64_t most = request_.all_rows ? 1 : numbers_.grid_x;
+    if (request_.most_blocks > 0) {
+      const int64_t beside = point_count(nodes_.pool(), request_.block_axes);
+      most = std::min(most, std::max<int64_t>(request_.most_blocks / beside, 1));
     }
+    numbers_.passes = (numbers_.grid_x + most - 1) / most;
+    numbers_.grid_x = most;
+  }
+
+  // Sums over the rows of a sweep, one per column: they live through all passes.
+  int swept_sums() const {
+    int sums = 0;
+    for (const StageGroup& group : groups_.groups) {
+      for (const StageRoot& root : group.roots) {
+        if (root.kind == RootKind::kReduceRows) ++sums;
+      }
+    }
+    return sums;
   }
 
   void forget_kept() {
@@ -220,7 +238,10 @@ class StageBuilder {
           (point_count(nodes_.pool(), from.columns) - 1) /
               (static_cast<int64_t>(group.mapping.threads) * group.mapping.vector) +
           1;
-      const bool keeps = !kept_in_shared_ && !groups_.kept.empty();
+      const bool sweeps = std::any_of(from.roots.begin(), from.roots.end(), [](const auto& root) {
+        return root.kind == RootKind::kReduceRows;
+      });
+      const bool keeps = sweeps || (!kept_in_shared_ && !groups_.kept.empty());
       group.mapping.unrolled = keeps || steps * group.mapping.vector <= kMostUnrolledElements;
     }
     std::set<AccessNodeId> in_group;
@@ -288,6 +309,8 @@ class StageBuilder {
   void place_values() {
     for (const StageGroup& group : groups_.groups) {
       for (const StageRoot& root : group.roots) {
+        if (root.kind == RootKind::kReduceRows)
+          built_.places[root.value];  // scratch, by the kernel
         if (root.kind != RootKind::kReduce && !grouper_.is_row_value(root.value)) continue;
         if (root.kind == RootKind::kStore) continue;
         built_.places[root.value] = {Place()};

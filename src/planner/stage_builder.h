@@ -23,7 +23,8 @@ struct StageRequest {
   std::vector<AccessValueId> scratch;    // results of earlier stages
   std::vector<AccessValueId> exchanged;  // results that other blocks of the row read, in this stage
   const StageMapping* like = nullptr;    // the same rows on the same threads as this mapping
-  bool one_block = false;                // the block that arrives last does all rows
+  bool all_rows = false;                 // a block does all rows of its block axes, in passes
+  int64_t most_blocks = 0;               // further tiles of rows in passes; 0: any number
 };
 
 struct BuiltStage {
@@ -35,6 +36,7 @@ struct BuiltStage {
   int registers = 0;        // assumed per thread
   double instructions = 0;  // of single threads
   int reduce_depth = 0;     // reductions that wait for each other
+  bool fits = true;         // registers hold the sums of a sweep
   int64_t blocks() const { return stage.mapping.grid_x * stage.mapping.grid_y; }
 };
 

@@ -86,7 +86,7 @@ void StageGrouper::place_row_values() {
     const std::vector<AtomId> columns = columns_of(root);
     if (columns.empty()) continue;
     std::vector<AccessNodeId> consumers;
-    if (root.kind == RootKind::kReduce) consumers.push_back(root.node);
+    if (root.kind != RootKind::kStore) consumers.push_back(root.node);
     for (const TracedNode& traced : root.trace.nodes) {
       if (traced.aligned) consumers.push_back(traced.node);
     }

@@ -1,6 +1,7 @@
 // Emitted kernels of small graphs on the emulated device against the evaluation, one kernel per
 // node and stitched.
 #include "emit_cuda/planned_kernels.h"
+#include "planner/planned.h"
 #include "support/catch.h"
 
 using namespace stitch;
@@ -164,4 +165,14 @@ TEST_CASE("two kernels whose last blocks finish the work share a launch") {
   REQUIRE(occurrences(kernels[0].text, "stitch_arrives_last(counters, ") == 1);
   REQUIRE(occurrences(kernels[0].text, "stitch_arrives_last(counters + 8, ") == 1);
   check_on_emulator(text, FusionMode::kStitch);
+}
+
+TEST_CASE("sums over rows and over columns of the same inputs, in one sweep over the rows") {
+  // Even stretches and ragged ones, one vector per thread and several, a single column a thread;
+  // the last block joins the sums, or all blocks meet first.
+  for (const auto& [rows, columns] :
+       {std::pair(64, 96), std::pair(1000, 40), std::pair(333, 1021), std::pair(870, 512)}) {
+    INFO(rows << " x " << columns);
+    check_on_emulator(norm_gradient_graph(rows, columns), FusionMode::kStitch);
+  }
 }

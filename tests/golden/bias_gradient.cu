@@ -25,7 +25,7 @@ constexpr int kThreadsPerRow = 32;
 constexpr int kRowThreads = kBlock / kThreadsPerRow;
 
 extern "C" __global__ void __launch_bounds__(kBlock)
-k00_dense_reduce_mean(const float* __restrict__ gradient, float* __restrict__ mean, float* value,
+k00_dense_reduce_mean(const float* __restrict__ gradient, float* __restrict__ mean, float* partials,
                       unsigned* counters) {
   const int outer = blockIdx.y;
   const int team = threadIdx.x / kColumnThreads;
@@ -44,7 +44,7 @@ k00_dense_reduce_mean(const float* __restrict__ gradient, float* __restrict__ me
   stitch_column_reduce<kThreadsPerColumn, kColumnThreads>(column_sum, StitchSum(),
       stitch_smem<float>(0));
   if (team == 0) {
-    stitch_store(value + (outer * kCols + column), column_sum);
+    stitch_store(partials + (outer * kCols + column), column_sum);
   }
 
   // No other block waits for the result, so the last one finishes it.
@@ -59,7 +59,7 @@ k00_dense_reduce_mean(const float* __restrict__ gradient, float* __restrict__ me
     for (int j = 0; j < kVector; ++j) window_sum[j] = 0.0f;
     for (int u = 0; u < 8; ++u) {
       float row_sum_part[kVector];
-      stitch_load(row_sum_part, value + (u * 1024 + row));
+      stitch_load(row_sum_part, partials + (u * 1024 + row));
 #pragma unroll
       for (int j = 0; j < kVector; ++j) window_sum[j] += row_sum_part[j];
     }

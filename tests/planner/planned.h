@@ -66,4 +66,24 @@ inline std::string softmax_graph(int rows, int columns) {
          "\n  output \"probs\" %7\n}\n";
 }
 
+// dx, dweight and dbias of a layer norm over the columns.
+inline std::string norm_gradient_graph(int rows, int columns) {
+  const std::string r = std::to_string(rows), c = std::to_string(columns);
+  const std::string matrix = "f32[" + r + "," + c + "]", vector = "f32[" + r + "]";
+  return "graph \"gradient\" {\ninput %dy \"gradient\" : " + matrix +
+         "\ninput %x \"normalised\" : " + matrix + "\ninput %s \"inverse_deviation\" : " + vector +
+         "\ninput %w \"weight\" : f32[" + c + "]\n%1 = broadcast(%w) {axes=[1]} : " + matrix +
+         "\n%2 = mul(%dy, %1)\n%3 = reduce(%2) {kind=sum, axes=[1]}\n%4 = mul(%2, %x)\n"
+         "%5 = reduce(%4) {kind=sum, axes=[1]}\n%6 = constant {f32[] " +
+         c + "} : f32[]\n%7 = broadcast(%6) {axes=[]} : " + vector +
+         "\n%8 = div(%3, %7)\n%9 = div(%5, %7)\n%10 = broadcast(%8) {axes=[0]} : " + matrix +
+         "\n%11 = broadcast(%9) {axes=[0]} : " + matrix +
+         "\n%12 = sub(%2, %10)\n%13 = mul(%x, %11)\n%14 = sub(%12, %13)\n"
+         "%15 = broadcast(%s) {axes=[0]} : " +
+         matrix +
+         "\n%16 = mul(%14, %15)\n%17 = mul(%dy, %x)\n"
+         "%18 = reduce(%17) {kind=sum, axes=[0]}\n%19 = reduce(%dy) {kind=sum, axes=[0]}\n"
+         "output \"dx\" %16\noutput \"dweight\" %18\noutput \"dbias\" %19\n}";
+}
+
 }  // namespace stitch
