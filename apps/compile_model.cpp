@@ -106,9 +106,9 @@ void plan_model(const CompileFlags& flags, Console& console, CompiledModel& comp
     PlannedArchitecture planned;
     planned.plan = make_plan(compiled.graph, flags.plan_options(architecture));
     const PlanCounts counts = count_plan(planned.plan);
-    text +=
-        fmt::format("{}{}  {} regions -> {} kernels + {} contractions", text.empty() ? "" : "     ",
-                    architecture, counts.regions, counts.kernels, counts.contractions);
+    text += fmt::format("{}{}  {} regions -> {} kernels + {}", text.empty() ? "" : "     ",
+                        architecture, counts.regions, counts.kernels,
+                        contractions_text(counts.contractions, counts.contraction_calls));
     if (!flags.dump_dir.empty())
       dump(flags.dump_dir, architecture + ".plan", print_plan(planned.plan));
     compiled.architectures.push_back(std::move(planned));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "console.h"
+#include "plan_counts.h"
 #include "table.h"
 
 namespace stitch {
@@ -79,8 +80,12 @@ std::string kernel_table(const ManifestArchitecture& architecture, size_t limit)
          fmt::format("{:.1f} us", kernel->predicted_us)});
   std::string text = table.to_string();
   if (kernels.size() < all) text += fmt::format("\n... {} more", all - kernels.size());
-  text += fmt::format("\n{} kernels, {} contractions", memory_intensive,
-                      architecture.contractions.size());
+  int64_t calls = 0;
+  for (const ManifestContraction& contraction : architecture.contractions)
+    calls += contraction.calls;
+  const auto all_contractions = static_cast<int64_t>(architecture.contractions.size());
+  text +=
+      fmt::format("\n{} kernels, {}", memory_intensive, contractions_text(all_contractions, calls));
   if (!architecture.contractions.empty())
     text +=
         fmt::format(" ({} by cublasLt, {} own)",

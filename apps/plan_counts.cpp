@@ -1,15 +1,13 @@
 #include "plan_counts.h"
 
+#include <fmt/format.h>
+
+#include "console.h"
+#include "planner/kernel_facts.h"
+
 namespace stitch {
 
 namespace {
-
-bool holds_contraction(const Kernel& kernel) {
-  for (const Part& part : kernel.parts)
-    for (const Stage& stage : part.stages)
-      if (stage.mapping.kind == MappingKind::kContraction) return true;
-  return false;
-}
 
 // Every node is a copy: what an element is does not change, only where it lies.
 bool only_moves(const Kernel& kernel, const AccessGraph& graph) {
@@ -25,14 +23,6 @@ bool only_moves(const Kernel& kernel, const AccessGraph& graph) {
   return any;
 }
 
-int64_t waiting_barriers(const Kernel& kernel) {
-  int64_t count = 0;
-  for (const Part& part : kernel.parts)
-    for (const Stage& stage : part.stages)
-      count += stage.before == Separation::kRowBarrier || stage.before == Separation::kGridBarrier;
-  return count;
-}
-
 }  // namespace
 
 PlanCounts count_plan(const Plan& plan) {
@@ -40,13 +30,15 @@ PlanCounts count_plan(const Plan& plan) {
   counts.regions = plan.regions;
   for (const Step& step : plan.steps) {
     if (const auto* matmul = std::get_if<LibraryMatmul>(&step)) {
-      counts.contractions += matmul->layout.calls();
+      ++counts.contractions;
+      counts.contraction_calls += matmul->layout.calls();
       continue;
     }
     const Kernel& kernel = std::get<Kernel>(step);
     counts.grid_barriers += waiting_barriers(kernel);
     if (holds_contraction(kernel)) {
       ++counts.contractions;
+      ++counts.contraction_calls;
       continue;
     }
     ++counts.kernels;
@@ -56,6 +48,13 @@ PlanCounts count_plan(const Plan& plan) {
     counts.predicted_us += kernel.estimate.total_us;
   }
   return counts;
+}
+
+std::string contractions_text(int64_t contractions, int64_t calls) {
+  std::string text =
+      fmt::format("{} contraction{}", with_thousands(contractions), contractions == 1 ? "" : "s");
+  if (calls != contractions) text += fmt::format(" in {} calls", with_thousands(calls));
+  return text;
 }
 
 }  // namespace stitch

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 void add_counts(Json& json, const PlanCounts& counts) {
   json["kernels"] = counts.kernels;
   json["contractions"] = counts.contractions;
+  json["contraction_calls"] = counts.contraction_calls;
   json["copies"] = counts.copies;
   json["grid_barriers"] = counts.grid_barriers;
   json["bytes"] = counts.bytes;

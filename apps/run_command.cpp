@@ -111,8 +111,9 @@ std::vector<std::string> file_names(const std::vector<runtime::TensorInfo>& outp
 int run(const RunFlags& flags) {
   Console console(flags.console);
   read_manifest(flags.bundle);  // says so when the folder is no bundle
+  const runtime::RunnerOptions options = runner_options(flags.device);
   try {
-    runtime::LoadedBundle bundle(flags.bundle, runner_options(flags.device));
+    runtime::LoadedBundle bundle(flags.bundle, options);
     const auto tensors = read_inputs(flags, bundle.inputs());
     std::vector<std::span<const std::byte>> inputs;
     for (const runtime::TensorInfo& info : bundle.inputs())
@@ -134,7 +135,9 @@ int run(const RunFlags& flags) {
   } catch (const runtime::LauncherError& error) {
     throw DeviceError(error.what());
   }
-  return kDone;
+  const auto leaks = runtime::leaked_memory(options);
+  for (const runtime::EmulatorReport& leak : leaks) console.note(leak.text);
+  return leaks.empty() ? kDone : kOurBug;
 }
 
 }  // namespace

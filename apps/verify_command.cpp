@@ -57,6 +57,7 @@ std::string verify_json(const VerifyResult& result) {
   json["reports"] = result.report_count();
   json["kernels"] = result.counts.kernels;
   json["contractions"] = result.counts.contractions;
+  json["contraction_calls"] = result.counts.contraction_calls;
   json["regions"] = result.counts.regions;
   json["grid_barriers"] = result.counts.grid_barriers;
   json["copies"] = result.counts.copies;
@@ -95,14 +96,16 @@ int verify(const VerifyCommandFlags& flags) {
     if (set.reports.size() > kReportsShown)
       console.line(fmt::format("  ... {} more reports", set.reports.size() - kReportsShown));
   }
-  console.line(
-      fmt::format("{} kernels and {} contractions run{}: {}. {}", result.counts.kernels,
-                  result.counts.contractions, request.checks ? " with checks" : " without checks",
-                  !request.checks ? "races, bounds and undefined reads were not looked for"
-                  : result.report_count() == 0
-                      ? "no race, no access out of bounds, no undefined read, no barrier fault"
-                      : fmt::format("{} reports", result.report_count()),
-                  result.passed() ? "Passed." : "Failed."));
+  for (const std::string& leak : result.leaks) console.line(leak);
+  console.line(fmt::format(
+      "{} kernels and {} run{}: {}. {}", result.counts.kernels,
+      contractions_text(result.counts.contractions, result.counts.contraction_calls),
+      request.checks ? " with checks" : " without checks",
+      !request.checks ? "races, bounds and undefined reads were not looked for"
+      : result.report_count() == 0
+          ? "no race, no access out of bounds, no undefined read, no barrier fault, no leak"
+          : fmt::format("{} reports", result.report_count()),
+      result.passed() ? "Passed." : "Failed."));
   return result.passed() ? kDone : kModelProblem;
 }
 

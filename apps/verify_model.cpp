@@ -39,19 +39,29 @@ std::vector<fs::path> chosen_data_sets(const VerifyRequest& request, const fs::p
   return sets;
 }
 
+// Binds the inputs that the problems name; false when there is none that is not bound already.
+bool bind_named_inputs(const std::vector<ImportProblem>& problems, const DataSet& set,
+                       ImportOptions& options) {
+  bool bound = false;
+  for (const ImportProblem& problem : problems)
+    for (const std::string& name : problem.inputs_to_bind) {
+      const auto input = set.inputs.find(name);
+      if (input != set.inputs.end()) bound |= options.bound_inputs.insert(*input).second;
+    }
+  return bound;
+}
+
 // Inputs whose values decide shapes (axes, lengths of ranges) have to be constants: the import says
-// which with the flag to pass, and a data set has their values.
-void bind_deciding_inputs(const fs::path& model, const DataSet& set, ImportOptions& options) {
-  const CheckReport report = check_onnx(model, options);
-  for (const auto& [name, tensor] : set.inputs) {
-    const std::string flag = fmt::format("--bind {}=", name);
-    const bool wanted = std::any_of(
-        report.problems.begin(), report.problems.end(), [&](const ImportProblem& problem) {
-          return std::any_of(
-              problem.helps.begin(), problem.helps.end(),
-              [&](const std::string& help) { return help.find(flag) != std::string::npos; });
-        });
-    if (wanted) options.bound_inputs.emplace(name, tensor);
+// which, and a data set has their values.
+void import_for(const DataSet& set, const fs::path& model, const CompileFlags& flags,
+                Console& console, ImportOptions& options, CompiledModel& compiled) {
+  for (;;) {
+    try {
+      import_model(model, options, flags, console, compiled);
+      return;
+    } catch (const ImportError& error) {
+      if (!bind_named_inputs(error.problems(), set, options)) throw;
+    }
   }
 }
 
@@ -62,9 +72,8 @@ class Specimen {
            const DataSet& first, Console& console) {
     ImportOptions import = request.import;
     for (const auto& [name, value] : dims) import.dims.emplace(name, value);
-    bind_deciding_inputs(model, first, import);
+    import_for(first, model, request.compile, console, import, compiled_);
     binds_inputs_ = !import.bound_inputs.empty();
-    import_model(model, import, request.compile, console, compiled_);
     plan_model(request.compile, console, compiled_);
     build_kernels(request.compile, request.checks ? HostImages::kChecked : HostImages::kPlain,
                   console, compiled_);
@@ -137,12 +146,12 @@ bool DataSetVerdict::passed() const {
 }
 
 bool VerifyResult::passed() const {
-  return std::all_of(data_sets.begin(), data_sets.end(),
-                     [](const DataSetVerdict& set) { return set.passed(); });
+  return leaks.empty() && std::all_of(data_sets.begin(), data_sets.end(),
+                                      [](const DataSetVerdict& set) { return set.passed(); });
 }
 
 size_t VerifyResult::report_count() const {
-  size_t count = 0;
+  size_t count = leaks.size();
   for (const DataSetVerdict& set : data_sets) count += set.reports.size();
   return count;
 }
@@ -170,6 +179,11 @@ VerifyResult verify_model(const VerifyRequest& request, Console& console) {
       }
       result.data_sets.push_back(specimen->run(set));
     }
+    specimens.clear();
+    if (request.checks)
+      for (const runtime::EmulatorReport& leak :
+           runtime::leaked_memory({.driver_file = emulated_driver_file()}))
+        result.leaks.push_back(leak.text);
   } catch (const runtime::LauncherError& error) {
     throw DeviceError(error.what());
   }

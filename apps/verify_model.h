@@ -31,7 +31,8 @@ struct DataSetVerdict {
 
 struct VerifyResult {
   std::vector<DataSetVerdict> data_sets;
-  PlanCounts counts;  // of the plan for the first data set's shapes
+  PlanCounts counts;               // of the plan for the first data set's shapes
+  std::vector<std::string> leaks;  // of the checker, after everything was closed
   bool passed() const;
   size_t report_count() const;
 };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "frontend/data_dependence.h"
 #include "frontend/name_suggestion.h"
 #include "frontend/node_order.h"
 #include "frontend/onnx_types.h"
@@ -156,6 +157,11 @@ void GraphImporter::import_node(const OnnxNode& node) {
       const OnnxFunction* function = find_function(node);
       results =
           function ? call(*function, node, inputs, attributes) : lower(node, inputs, attributes);
+    }
+  } catch (const DataDependence& dependence) {
+    if (is_never_supported(node) || !reads_unbound_extents(inputs)) {
+      add_problem(&node, dependence.what());
+      problems_.back().inputs_to_bind = dependence.inputs_to_bind();
     }
   } catch (const ModelError& error) {
     if (is_never_supported(node) || !reads_unbound_extents(inputs))

@@ -5,7 +5,6 @@
 #include "frontend/count_nodes.h"
 #include "frontend/graph_importer.h"
 #include "frontend/onnx_model.h"
-#include "graph/error.h"
 
 namespace stitch {
 namespace {
@@ -32,13 +31,16 @@ std::string to_string(const ImportProblem& problem, const std::string& indent) {
   return text;
 }
 
+ImportError::ImportError(const std::filesystem::path& model, std::vector<ImportProblem> problems)
+    : ModelError(list_problems(model, problems)), problems_(std::move(problems)) {}
+
 ImportResult import_onnx(const std::filesystem::path& file, const ImportOptions& options) {
   const OnnxModel model =
       read_model(file, {.weights_may_be_absent = options.weights_may_be_absent});
   GraphImporter importer(model, options);
   importer.run();
-  const auto problems = importer.take_problems();
-  if (!problems.empty()) throw ModelError(list_problems(file, problems));
+  std::vector<ImportProblem> problems = importer.take_problems();
+  if (!problems.empty()) throw ImportError(file, std::move(problems));
   ImportResult result{importer.take_graph(), importer.take_notes()};
   result.graph.onnx_node_count = count_nodes(model);
   return result;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/dim.h"
+#include "graph/error.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
 
@@ -35,6 +36,7 @@ struct ImportProblem {
   std::string reason;
   std::vector<std::string> notes;
   std::vector<std::string> helps;
+  std::vector<std::string> inputs_to_bind;  // whose values would have to be known
 };
 
 // "node 'x' (Op): reason", then its note: and help: lines, each behind `indent`.
@@ -45,7 +47,17 @@ struct ImportResult {
   std::vector<std::string> notes;  // what the user may want to know; nothing is wrong
 };
 
-// ModelError with every problem of the model at once.
+// Every problem of a model at once, as one message and each by itself.
+class ImportError : public ModelError {
+ public:
+  ImportError(const std::filesystem::path& model, std::vector<ImportProblem> problems);
+  const std::vector<ImportProblem>& problems() const { return problems_; }
+
+ private:
+  std::vector<ImportProblem> problems_;
+};
+
+// ImportError when there is any problem.
 ImportResult import_onnx(const std::filesystem::path& model, const ImportOptions& options = {});
 
 struct CheckReport {

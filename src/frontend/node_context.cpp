@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/data_dependence.h"
 #include "frontend/onnx_types.h"
 #include "graph/error.h"
 
@@ -14,16 +15,6 @@ void require_usable(const OnnxTensor& tensor, const std::string& name) {
   if (!tensor.problem.empty()) {
     throw ModelError(fmt::format("initialiser '{}': {}", name, tensor.problem));
   }
-}
-
-// What a value that must be known depends on, and what to do about it.
-std::string dependence(const std::vector<std::string>& inputs) {
-  constexpr size_t kMostNamed = 4;
-  if (inputs.empty() || inputs.size() > kMostNamed) return "depends on data";
-  std::string flags;
-  for (const std::string& input : inputs) flags += fmt::format(" --bind {}=FILE.npy", input);
-  return fmt::format("depends on the input{} '{}'\nhelp: pass{}", inputs.size() == 1 ? "" : "s",
-                     fmt::join(inputs, "', '"), flags);
 }
 
 Shape shape_of(const std::vector<int64_t>& extents) {
@@ -124,8 +115,7 @@ Tensor NodeContext::known(size_t i) {
     if (auto tensor = tensor_of(*known)) return *tensor;
   }
   if (auto tensor = parts_.builder.known(input(i))) return *tensor;
-  throw ModelError(fmt::format("{} must be known at compile time, but {}", input_label(i),
-                               dependence(parts_.builder.inputs_behind(value.value))));
+  throw DataDependence(input_label(i), parts_.builder.inputs_behind(value.value));
 }
 
 std::vector<Dim> NodeContext::known_dims(size_t i) {

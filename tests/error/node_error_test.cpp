@@ -46,6 +46,24 @@ TEST_CASE("a shape that is an input of the model can be bound") {
         "input 'data'\nhelp: pass --bind data=FILE.npy");
 }
 
+TEST_CASE("a problem names the inputs whose values it needs") {
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"2", "6"})
+      .input("data", DType::kI64, {"2"})
+      .node("Reshape", {"x", "data"}, {"y"})
+      .output("y");
+  const CheckReport report = model.check();
+  REQUIRE(report.problems.size() == 1);
+  CHECK(report.problems[0].inputs_to_bind == std::vector<std::string>{"data"});
+  try {
+    model.import();
+    FAIL("the model was imported");
+  } catch (const ImportError& error) {
+    REQUIRE(error.problems().size() == 1);
+    CHECK(error.problems()[0].inputs_to_bind == std::vector<std::string>{"data"});
+  }
+}
+
 TEST_CASE("missing and mistyped parts of a node are named") {
   CHECK(error_of("Add", {"x"}) == "node 'n' (Add): input 1 is missing");
   CHECK(error_of("Add", {"", "x"}) == "node 'n' (Add): input 0 is missing");

@@ -19,17 +19,10 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// Names in the help lines "pass --bind a=FILE.npy --bind b=FILE.npy".
 std::vector<std::string> inputs_to_bind(const std::vector<ImportProblem>& problems) {
   std::vector<std::string> names;
-  for (const ImportProblem& problem : problems) {
-    for (const std::string& help : problem.helps) {
-      for (size_t at = help.find("--bind "); at != std::string::npos;
-           at = help.find("--bind ", at + 1)) {
-        names.push_back(help.substr(at + 7, help.find("=FILE.npy", at) - at - 7));
-      }
-    }
-  }
+  for (const ImportProblem& problem : problems)
+    names.insert(names.end(), problem.inputs_to_bind.begin(), problem.inputs_to_bind.end());
   return names;
 }
 

@@ -41,7 +41,8 @@ struct ManifestKernel {
 struct ManifestContraction {
   std::string name;
   std::vector<std::string> nodes;
-  std::string by;  // "cublasLt" or "own"
+  std::string by;          // "cublasLt" or "own"
+  std::int64_t calls = 1;  // of the library, or launches
   std::int64_t batch = 1;
   std::int64_t m = 0;
   std::int64_t n = 0;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "emit_cuda/program/launch_program.h"
+#include "planner/kernel_facts.h"
 
 namespace stitch {
 
@@ -14,26 +15,6 @@ int stage_count(const Kernel& kernel) {
   size_t stages = 0;
   for (const Part& part : kernel.parts) stages = std::max(stages, part.stages.size());
   return static_cast<int>(stages);
-}
-
-// Barriers and tickets between blocks, of all parts.
-int separations(const Kernel& kernel, bool waiting_only) {
-  int count = 0;
-  for (const Part& part : kernel.parts)
-    for (const Stage& stage : part.stages)
-      count += stage.before == Separation::kRowBarrier ||
-                       stage.before == Separation::kGridBarrier ||
-                       (!waiting_only && stage.before == Separation::kTicket)
-                   ? 1
-                   : 0;
-  return count;
-}
-
-bool holds_contraction(const Kernel& kernel) {
-  for (const Part& part : kernel.parts)
-    for (const Stage& stage : part.stages)
-      if (stage.mapping.kind == MappingKind::kContraction) return true;
-  return false;
 }
 
 // How far values travel: the widest scopes last.
@@ -70,7 +51,7 @@ ManifestKernel kernel_entry(const Kernel& kernel, const KernelSource& source,
   entry.source = fmt::format("{}/{}.cu", input.source_folder, kernel.name);
   entry.nodes = source.nodes;
   entry.stages = stage_count(kernel);
-  entry.grid_barriers = separations(kernel, true);
+  entry.grid_barriers = waiting_barriers(kernel);
   entry.scopes = scopes_of(kernel);
   entry.grid = {static_cast<uint32_t>(source.grid_x), static_cast<uint32_t>(source.grid_y), 1};
   entry.block = static_cast<uint32_t>(source.block);
@@ -124,6 +105,7 @@ ManifestContraction library_contraction(const LibraryMatmul& matmul, const Plan&
   entry.name = entry.nodes.empty() ? "matmul" : entry.nodes.front();
   entry.by = "cublasLt";
   for (const MatmulBatch& batch : matmul.layout.batch) entry.batch *= batch.count;
+  entry.calls = matmul.layout.calls();
   entry.m = matmul.layout.m;
   entry.n = matmul.layout.n;
   entry.k = matmul.layout.k;

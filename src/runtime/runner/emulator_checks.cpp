@@ -51,6 +51,7 @@ EmulatorControl::EmulatorControl(const std::string& driver_file) {
   find(library, "stitch_emulator_register_range", register_range_);
   find(library, "stitch_emulator_discard", discard_);
   find(library, "stitch_emulator_check_outputs", check_outputs_);
+  find(library, "stitch_emulator_check_leaks", check_leaks_);
   find(library, "stitch_emulator_report_count", report_count_);
   find(library, "stitch_emulator_report", report_);
   find(library, "stitch_emulator_clear_reports", clear_reports_);
@@ -89,10 +90,18 @@ void EmulatorControl::discard(CUdeviceptr begin, std::size_t bytes) const {
 
 void EmulatorControl::check_outputs() const { check_outputs_(); }
 
-std::vector<EmulatorReport> EmulatorControl::reports() const {
+std::vector<EmulatorReport> EmulatorControl::reports() const { return reports_from(0); }
+
+std::vector<EmulatorReport> EmulatorControl::leaks() const {
+  const std::size_t before = report_count_();
+  check_leaks_();
+  return reports_from(before);
+}
+
+std::vector<EmulatorReport> EmulatorControl::reports_from(std::size_t first) const {
   std::vector<EmulatorReport> reports;
   const std::size_t count = report_count_();
-  for (std::size_t number = 0; number < count; ++number) {
+  for (std::size_t number = first; number < count; ++number) {
     ControlReport report = {};
     report.struct_size = sizeof(report);
     if (report_(number, &report) == 0) reports.push_back({report.kind, report.kernel, report.text});

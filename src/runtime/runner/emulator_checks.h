@@ -52,14 +52,19 @@ class EmulatorControl {
   void check_outputs() const;
 
   std::vector<EmulatorReport> reports() const;
+  // Reports of device memory that is still allocated, and of overwritten guards around it.
+  std::vector<EmulatorReport> leaks() const;
   void clear_reports() const;
 
  private:
+  std::vector<EmulatorReport> reports_from(std::size_t first) const;
+
   int (*select_device_)(const char*) = nullptr;
   int (*configure_)(const void*) = nullptr;
   int (*register_range_)(const void*, std::size_t, const char*, std::int32_t) = nullptr;
   int (*discard_)(const void*, std::size_t) = nullptr;
   void (*check_outputs_)() = nullptr;
+  void (*check_leaks_)() = nullptr;
   std::size_t (*report_count_)() = nullptr;
   int (*report_)(std::size_t, void*) = nullptr;
   void (*clear_reports_)() = nullptr;

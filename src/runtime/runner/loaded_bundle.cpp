@@ -336,4 +336,9 @@ std::vector<EmulatorReport> LoadedBundle::reports() const {
   return state_->checks() ? state_->emulator.reports() : std::vector<EmulatorReport>{};
 }
 
+std::vector<EmulatorReport> leaked_memory(const RunnerOptions& options) {
+  const EmulatorControl emulator(driver_file(options));
+  return emulator.available() ? emulator.leaks() : std::vector<EmulatorReport>{};
+}
+
 }  // namespace stitch::runtime

@@ -20,7 +20,7 @@ struct RunnerOptions {
   std::string driver_file;  // empty: STITCH_CUDA_DRIVER, else libcuda.so.1
   bool without_barriers = false;
   bool verify_weights = true;
-  EmulatorSettings emulator;  // used when the driver is the emulated one
+  EmulatorSettings emulator = {};  // used when the driver is the emulated one
 };
 
 // What was loaded, and onto what.
@@ -71,5 +71,9 @@ class LoadedBundle {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What the emulator reports when every bundle of the process is closed: device memory that nothing
+// freed. Empty on other drivers.
+std::vector<EmulatorReport> leaked_memory(const RunnerOptions& options);
 
 }  // namespace stitch::runtime

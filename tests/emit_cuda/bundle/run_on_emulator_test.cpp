@@ -5,6 +5,7 @@
 #include "emit_cuda/bundle/write_bundle.h"
 #include "emulator/host_image.h"
 #include "runtime/launcher_error.h"
+#include "runtime/runner/device_buffer.h"
 #include "runtime/runner/loaded_bundle.h"
 #include "sample_bundle.h"
 #include "support/catch.h"
@@ -104,6 +105,30 @@ TEST_CASE("a kernel that leaves its value in the workspace is reported") {
   REQUIRE(bundle.reports().size() >= 1);
   CHECK(bundle.reports()[0].kind == "out of bounds");
   CHECK(bundle.reports()[0].kernel == "k01_row_sum");
+}
+
+TEST_CASE("device memory that nothing freed is reported when the bundle is closed") {
+  const TemporaryFolder folder;
+  const SampleBundle sample = make_sample("sample", runtime::ImageKind::kHost, sample_image());
+  write_bundle(sample.contents, folder.path() / "out");
+  const auto open_and_close = [&] { runtime::LoadedBundle(folder.path() / "out", on_emulator()); };
+  open_and_close();
+  CHECK(texts(runtime::leaked_memory(on_emulator())) == "");
+
+  const runtime::Driver driver = runtime::Driver::open(STITCH_EMULATED_DRIVER);
+  runtime::CUcontext context = nullptr;
+  REQUIRE(driver.primary_context_retain(&context, 0) == 0);
+  {
+    const runtime::CurrentContext current(driver, context);
+    const runtime::DeviceBuffer forgotten(driver, 320, "a seeded leak");
+    open_and_close();
+    const auto leaks = runtime::leaked_memory(on_emulator());
+    REQUIRE(leaks.size() == 1);
+    CHECK(leaks[0].kind == "leak");
+    CHECK_THAT(leaks[0].text, Catch::Contains("320 bytes") && Catch::Contains("was never freed"));
+  }
+  driver.primary_context_release(0);
+  CHECK(texts(runtime::leaked_memory(on_emulator())) == "");
 }
 
 TEST_CASE("a bundle without host images says so on the emulated driver") {
