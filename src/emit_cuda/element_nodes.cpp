@@ -81,6 +81,7 @@ ElementId ElementBuilder::node_at(AccessNodeId id, AccessValueId value, const Bi
       return reduction(node, value, binding, predicate);
     case AccessKind::kSort:
     case AccessKind::kScatter:
+    case AccessKind::kAssembly:
       break;
   }
   throw InternalError(

@@ -11,9 +11,6 @@
 namespace stitch {
 namespace {
 
-// More pieces than this in one read and a moved value is written out by a copy node.
-constexpr size_t kMostPieces = 16;
-
 std::vector<bool> live_nodes(const Graph& graph) {
   std::vector<bool> live(graph.node_count());
   std::vector<ValueId> open;

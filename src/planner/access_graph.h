@@ -54,7 +54,11 @@ enum class AccessKind : uint8_t {
   kScatter,  // operand 0, read over `axes`, is copied; then for each point of `reduced` operand 1
              // updates the element `target`. A dim whose target is none is taken from operands
              // 2, 3, ... in turn: wrapped once if negative; outside of the result: no update
+  kAssembly,  // a copy whose pieces are computed in place; nothing is left to do (assembly.h)
 };
+
+// Of one read; a value that is moved together from more is written out by a copy node.
+constexpr size_t kMostPieces = 16;
 
 struct AccessNode {
   AccessKind kind = AccessKind::kElementwise;

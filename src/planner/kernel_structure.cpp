@@ -298,6 +298,7 @@ bool is_reduce(const AccessNode& node) {
     case AccessKind::kScan:
     case AccessKind::kSort:
     case AccessKind::kScatter:
+    case AccessKind::kAssembly:
       return false;
   }
   return false;

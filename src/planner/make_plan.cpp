@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "planner/absorb.h"
 #include "planner/absorb_copies.h"
+#include "planner/assembly.h"
 #include "planner/contraction_kernel.h"
 #include "planner/device_model.h"
 #include "planner/kernel_builder.h"
@@ -46,6 +47,7 @@ class Planner {
     const std::vector<WorkItem> items = in_launch_order(work_items());
     find_readers(items);
     PlanBuffers buffers(plan_);
+    for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
     for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
     if (options_.fusion == FusionMode::kStitch) {
@@ -75,6 +77,7 @@ class Planner {
         write_copies_directly(plan_.graph);
         break;
     }
+    if (options_.fusion == FusionMode::kStitch) parts_ = assemble_in_place(plan_.graph);
     set_depths(plan_.graph);
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
     if (options_.fusion == FusionMode::kStitch) sink_to_readers(plan_.graph);
@@ -88,6 +91,7 @@ class Planner {
         case AccessKind::kReduce:
         case AccessKind::kArgReduce:
         case AccessKind::kContraction:
+        case AccessKind::kAssembly:
           break;
         case AccessKind::kScan:
         case AccessKind::kSort:
@@ -133,8 +137,9 @@ class Planner {
     }
     std::vector<size_t> reader(plan_.graph.values.size(), kNobody);
     for (size_t n = 0; n < node_count_; ++n) {
-      const bool is_contraction = plan_.graph.nodes[n].kind == AccessKind::kContraction;
-      const size_t by = is_contraction ? kSeveral : owner[n];
+      const AccessKind kind = plan_.graph.nodes[n].kind;
+      const bool has_no_region = kind == AccessKind::kContraction || kind == AccessKind::kAssembly;
+      const size_t by = has_no_region ? kSeveral : owner[n];
       for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
         size_t& known = reader[source.index];
         known = known == kNobody || known == by ? by : kSeveral;
@@ -170,6 +175,22 @@ class Planner {
     });
   }
 
+  // Nodes of items that compute what the node reads: of an assembly, all its parts.
+  std::vector<AccessNodeId> producers_of(const AccessNode& node) const {
+    std::vector<AccessNodeId> producers;
+    for (const AccessValueId source : sources_of(plan_.graph, node)) {
+      const AccessNodeId producer = plan_.graph.value(source).producer;
+      if (!producer.valid()) continue;
+      if (plan_.graph.node(producer).kind != AccessKind::kAssembly) {
+        producers.push_back(producer);
+        continue;
+      }
+      const std::vector<AccessNodeId> parts = producers_of(plan_.graph.node(producer));
+      producers.insert(producers.end(), parts.begin(), parts.end());
+    }
+    return producers;
+  }
+
   // Kahn's algorithm; ties go to the item with the smallest first node.
   std::vector<WorkItem> in_launch_order(std::vector<WorkItem> items) const {
     std::sort(items.begin(), items.end(), [](const WorkItem& a, const WorkItem& b) {
@@ -182,9 +203,9 @@ class Planner {
     std::vector<std::set<size_t>> users(items.size());
     std::vector<size_t> waits(items.size(), 0);
     for (size_t n = 0; n < node_count_; ++n) {
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
-        const AccessNodeId producer = plan_.graph.value(source).producer;
-        if (!producer.valid() || owner[producer.index] == owner[n]) continue;
+      if (plan_.graph.nodes[n].kind == AccessKind::kAssembly) continue;
+      for (const AccessNodeId producer : producers_of(plan_.graph.nodes[n])) {
+        if (owner[producer.index] == owner[n]) continue;
         if (users[owner[producer.index]].insert(owner[n]).second) ++waits[owner[n]];
       }
     }
@@ -212,9 +233,11 @@ class Planner {
     }
     is_stored_.assign(plan_.graph.values.size(), false);
     for (size_t n = 0; n < node_count_; ++n) {
+      const bool assembles = plan_.graph.nodes[n].kind == AccessKind::kAssembly;
       for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
         const AccessNodeId producer = plan_.graph.value(source).producer;
-        if (producer.valid() && owner[producer.index] != owner[n]) is_stored_[source.index] = true;
+        if (!producer.valid()) continue;
+        if (assembles || owner[producer.index] != owner[n]) is_stored_[source.index] = true;
       }
     }
     for (const AccessOutput& output : plan_.graph.outputs) is_stored_[output.value.index] = true;
@@ -296,6 +319,7 @@ class Planner {
   const DeviceModel& device_;
   Plan plan_;
   size_t node_count_ = 0;  // before kernels cloned any
+  std::vector<PartInside> parts_;
   std::vector<bool> is_stored_;
   std::vector<PlannedStep> steps_;
   std::unordered_map<AccessNodeId, ContractionChoice> choices_;

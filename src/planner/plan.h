@@ -37,12 +37,13 @@ struct Buffer {
   std::string name;  // the last part of the ONNX value's name; unique in the plan
   BufferKind kind = BufferKind::kArena;
   int index = 0;
-  int64_t offset = 0;  // bytes, kConstant and kArena and kScratch
+  int64_t offset = 0;  // bytes; of inputs and outputs not 0 only inside of another buffer
   int64_t bytes = 0;
   DType dtype = DType::kF32;
   std::vector<int64_t> extents;
   std::vector<int64_t> strides;  // elements
   AccessValueId value;           // whose elements it holds (reads name values, not buffers)
+  BufferId inside;               // the buffer that it is a range of; its kind and index are the same
 };
 
 // ---- where values live ------------------------------------------------------------------------

@@ -90,6 +90,10 @@ StepBuffers buffers_of(const Plan& plan, const Step& step) {
       writes.insert(found->second);
     }
   }
+  const std::set<BufferId> parts = writes;
+  for (const BufferId part : parts) {
+    for (BufferId id = part; id.valid(); id = plan.buffers[id.index].inside) writes.insert(id);
+  }
   return {{reads.begin(), reads.end()}, {writes.begin(), writes.end()}};
 }
 
@@ -107,6 +111,21 @@ BufferId PlanBuffers::of(AccessValueId value) {
   if (is_literal(plan_.graph, value)) return BufferId();
   const bool is_constant = plan_.graph.value(value).kind == AccessValueKind::kConstant;
   return add(is_constant ? BufferKind::kConstant : BufferKind::kArena, value, 0);
+}
+
+void PlanBuffers::place_inside(const PartInside& part) {
+  const BufferId whole = of(part.whole);
+  const BufferId id = add(BufferKind::kArena, part.part, 0);
+  Buffer& buffer = plan_.buffers[id.index];
+  buffer.kind = plan_.buffers[whole.index].kind;
+  buffer.index = plan_.buffers[whole.index].index;
+  buffer.inside = whole;
+  buffer.offset = part.first * size_bytes(buffer.dtype);  // lay_out adds the whole's own
+  int64_t last = 0;
+  for (size_t d = 0; d < buffer.extents.size(); ++d) {
+    last += (buffer.extents[d] - 1) * buffer.strides[d];
+  }
+  buffer.bytes = (last + 1) * size_bytes(buffer.dtype);
 }
 
 BufferId PlanBuffers::add_scratch(AccessValueId clone) {
@@ -152,6 +171,9 @@ void PlanBuffers::drop_unused() {
   for (Step& step : plan_.steps) {
     if (Kernel* const kernel = std::get_if<Kernel>(&step)) renumber(*kernel, moved);
   }
+  for (Buffer& buffer : plan_.buffers) {
+    if (buffer.inside.valid()) buffer.inside = moved[buffer.inside.index];
+  }
   for (auto& [value, buffer] : of_value_) buffer = moved[buffer.index];
 }
 
@@ -167,7 +189,11 @@ void PlanBuffers::lay_out() {
     const StepBuffers used = buffers_of(plan_, plan_.steps[s]);
     for (const std::vector<BufferId>* list : {&used.writes, &used.reads}) {
       for (const BufferId id : *list) {
-        Life& life = lives[id.index];
+        BufferId whole = id;
+        while (plan_.buffers[whole.index].inside.valid()) {
+          whole = plan_.buffers[whole.index].inside;
+        }
+        Life& life = lives[whole.index];
         if (life.first < 0) life.first = step;
         life.last = step;
       }
@@ -178,6 +204,7 @@ void PlanBuffers::lay_out() {
   std::vector<size_t> owners;
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     Buffer& buffer = plan_.buffers[b];
+    if (buffer.inside.valid()) continue;
     switch (buffer.kind) {
       case BufferKind::kConstant:
         buffer.offset = constants;
@@ -198,6 +225,9 @@ void PlanBuffers::lay_out() {
   }
   const ArenaLayout layout = lay_out_arena(requests);
   for (size_t i = 0; i < owners.size(); ++i) plan_.buffers[owners[i]].offset = layout.offsets[i];
+  for (Buffer& buffer : plan_.buffers) {  // wholes come before their parts
+    if (buffer.inside.valid()) buffer.offset += plan_.buffers[buffer.inside.index].offset;
+  }
   plan_.arena_bytes = layout.bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planner/assembly.h"
 #include "planner/naming.h"
 #include "planner/plan.h"
 
@@ -16,6 +17,8 @@ class PlanBuffers {
   // The buffer of a value, row-major; made on first use: a constant's in weights.bin, else one in
   // the arena. None for constants of one element, which are literals in the text.
   BufferId of(AccessValueId value);
+  // Before `of(part.part)`, wholes before their parts: the part's buffer is a range of the whole's.
+  void place_inside(const PartInside& part);
   // Scratch of one kernel for the elements of a clone.
   BufferId add_scratch(AccessValueId clone);
   // After all steps are known: offsets of constants, and the arena by lifetimes.
@@ -30,7 +33,7 @@ class PlanBuffers {
   std::unordered_map<AccessValueId, BufferId> of_value_;
 };
 
-// Buffers that a step reads and writes.
+// Buffers that a step reads and writes; who writes a part of a buffer writes the buffer.
 struct StepBuffers {
   std::vector<BufferId> reads, writes;
 };

@@ -217,6 +217,7 @@ class PlanParser {
     buffer.strides = in_.integers();
     buffer.value = in_.read_id<AccessValueId>('v');
     buffer.name = in_.text().read_string();
+    if (in_.accept("inside")) buffer.inside = in_.read_id<BufferId>('b');
     plan_.buffers.push_back(std::move(buffer));
   }
 

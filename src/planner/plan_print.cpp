@@ -292,7 +292,8 @@ class PlanPrinter {
     line("buffer b{} {} {} {} offset {} bytes {} {} strides {} v{} {}", b, word_of(buffer.kind),
          buffer.index, name(buffer.dtype), buffer.offset, buffer.bytes,
          integers_text(buffer.extents), integers_text(buffer.strides), buffer.value.index,
-         quote(buffer.name));
+         quote(buffer.name) +
+             (buffer.inside.valid() ? fmt::format(" inside b{}", buffer.inside.index) : ""));
   }
 
   void print_kernel(const Kernel& kernel, const char* word) {

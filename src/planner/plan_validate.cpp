@@ -26,6 +26,14 @@ void check_buffers(const Plan& plan, std::vector<std::string>& problems) {
     if (buffer.extents.size() != buffer.strides.size()) {
       problems.push_back(fmt::format("buffer {} has strides of another rank", buffer.name));
     }
+    if (buffer.inside.valid()) {
+      const Buffer& whole = plan.buffers[buffer.inside.index];
+      if (buffer.kind != whole.kind || buffer.index != whole.index ||
+          buffer.offset < whole.offset ||
+          buffer.offset + buffer.bytes > whole.offset + whole.bytes) {
+        problems.push_back(fmt::format("buffer {} does not lie in {}", buffer.name, whole.name));
+      }
+    }
     const bool in_workspace =
         buffer.kind == BufferKind::kArena || buffer.kind == BufferKind::kScratch;
     if (in_workspace && buffer.offset + buffer.bytes > plan.arena_bytes) {

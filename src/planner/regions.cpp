@@ -6,6 +6,11 @@
 namespace stitch {
 namespace {
 
+// No part of any region: what reads its result has a depth of one more.
+bool is_between_regions(const AccessNode& node) {
+  return node.kind == AccessKind::kContraction || node.kind == AccessKind::kAssembly;
+}
+
 size_t root_of(std::vector<size_t>& parents, size_t n) {
   while (parents[n] != n) n = parents[n] = parents[parents[n]];
   return n;
@@ -20,7 +25,7 @@ void set_depths(AccessGraph& graph) {
       const AccessNodeId producer = graph.value(source).producer;
       if (!producer.valid()) continue;
       const AccessNode& before = graph.node(producer);
-      const int own = before.kind == AccessKind::kContraction ? 1 : 0;
+      const int own = is_between_regions(before) ? 1 : 0;
       node.depth = std::max(node.depth, before.depth + own);
     }
   }
@@ -50,13 +55,13 @@ void sink_to_readers(AccessGraph& graph) {
     const AccessNode& node = graph.nodes[n];
     if (node.kind != AccessKind::kElementwise) continue;
     const size_t by = reader[node.results.front().index];
-    if (by >= count || graph.nodes[by].kind == AccessKind::kContraction) continue;
+    if (by >= count || is_between_regions(graph.nodes[by])) continue;
     if (points(graph.nodes[by]) != points(node)) continue;
     const std::vector<AccessValueId> sources = sources_of(graph, node);
     movable[n] = std::all_of(sources.begin(), sources.end(), [&](AccessValueId source) {
       const AccessNodeId producer = graph.value(source).producer;
       return !producer.valid() || movable[producer.index] ||
-             graph.node(producer).kind == AccessKind::kContraction;
+             is_between_regions(graph.node(producer));
     });
   }
   for (size_t n = count; n-- > 0;) {
@@ -72,12 +77,12 @@ std::vector<Region> depth_regions(const AccessGraph& graph) {
   std::iota(parents.begin(), parents.end(), size_t{0});
   for (size_t n = 0; n < count; ++n) {
     const AccessNode& node = graph.nodes[n];
-    if (node.kind == AccessKind::kContraction) continue;
+    if (is_between_regions(node)) continue;
     for (const AccessValueId source : sources_of(graph, node)) {
       const AccessNodeId producer = graph.value(source).producer;
       if (!producer.valid()) continue;
       const AccessNode& before = graph.node(producer);
-      if (before.kind == AccessKind::kContraction || before.depth != node.depth) continue;
+      if (is_between_regions(before) || before.depth != node.depth) continue;
       const size_t a = root_of(parents, producer.index), b = root_of(parents, n);
       parents[std::max(a, b)] = std::min(a, b);
     }
@@ -85,7 +90,7 @@ std::vector<Region> depth_regions(const AccessGraph& graph) {
   std::vector<Region> regions;
   std::vector<size_t> region_of(count, count);
   for (size_t n = 0; n < count; ++n) {
-    if (graph.nodes[n].kind == AccessKind::kContraction) continue;
+    if (is_between_regions(graph.nodes[n])) continue;
     const size_t root = root_of(parents, n);
     if (region_of[root] == count) {
       region_of[root] = regions.size();

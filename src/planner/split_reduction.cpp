@@ -33,6 +33,7 @@ bool can_be_split(const AccessNode& node) {
     case AccessKind::kScan:
     case AccessKind::kSort:
     case AccessKind::kScatter:
+    case AccessKind::kAssembly:
       return false;
   }
   return false;

@@ -26,7 +26,10 @@ std::vector<int> step_levels(const std::vector<StepBuffers>& used) {
       if (found != written.end()) level = std::max(level, found->second + 1);
     }
     levels.push_back(level);
-    for (const BufferId buffer : step.writes) written[buffer] = level;
+    for (const BufferId buffer : step.writes) {
+      int& known = written.emplace(buffer, level).first->second;
+      known = std::max(known, level);
+    }
   }
   return levels;
 }
@@ -34,17 +37,17 @@ std::vector<int> step_levels(const std::vector<StepBuffers>& used) {
 // Kahn's algorithm.
 std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps) {
   const std::vector<StepBuffers> used = buffers_of(plan, steps);
-  std::map<BufferId, size_t> writer;
+  std::map<BufferId, std::vector<size_t>> writers;
   for (size_t i = 0; i < steps.size(); ++i) {
-    for (const BufferId buffer : used[i].writes) writer[buffer] = i;
+    for (const BufferId buffer : used[i].writes) writers[buffer].push_back(i);
   }
   std::vector<std::set<size_t>> users(steps.size());
   std::vector<size_t> waits(steps.size(), 0);
   for (size_t i = 0; i < steps.size(); ++i) {
     for (const BufferId buffer : used[i].reads) {
-      const auto from = writer.find(buffer);
-      if (from == writer.end() || from->second == i) continue;
-      if (users[from->second].insert(i).second) ++waits[i];
+      for (const size_t from : writers[buffer]) {
+        if (from != i && users[from].insert(i).second) ++waits[i];
+      }
     }
   }
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;

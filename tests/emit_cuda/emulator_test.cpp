@@ -176,3 +176,24 @@ TEST_CASE("sums over rows and over columns of the same inputs, in one sweep over
     check_on_emulator(norm_gradient_graph(rows, columns), FusionMode::kStitch);
   }
 }
+
+TEST_CASE("the steps of two recurrences are computed where their joined sequences lie") {
+  std::string body =
+      "input %h \"x\" : f32[1,16]\ninput %v \"w\" : f32[16,16]\n"
+      "%k = constant {f32[16,16] splat 0.1}\n%w = mul(%v, %k)\n";
+  std::string joined[2];
+  for (int chain = 0; chain < 2; ++chain) {
+    std::string previous = "h";
+    for (int i = 0; i < 18; ++i) {
+      const std::string name = (chain == 0 ? "a" : "b") + std::to_string(i);
+      body += "%m" + name + " = matmul(%" + previous + ", %w) {accumulate=f32}\n%t" + name + " = " +
+              (chain == 0 ? "tanh" : "sin") + "(%m" + name + ")\n";
+      previous = "t" + name;
+      joined[chain] += (i == 0 ? "%" : ", %") + previous;
+    }
+  }
+  check_on_emulator(
+      graph(body + "%a = concat(" + joined[0] + ") {axis=0}\n%b = concat(" + joined[1] +
+            ") {axis=0}\n%c = concat(%a, %b) {axis=1}\n" + "output \"c\" %c"),
+      FusionMode::kStitch);
+}

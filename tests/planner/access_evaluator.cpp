@@ -85,6 +85,7 @@ class Evaluator {
     for (const int64_t extent : result.extents) type.shape.push_back(extent);
     std::vector<Tensor> results;
     switch (node.kind) {
+      case AccessKind::kAssembly:
       case AccessKind::kElementwise: {
         std::vector<Tensor> operands;
         for (const Read& read : node.operands) {

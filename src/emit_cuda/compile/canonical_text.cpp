@@ -71,6 +71,11 @@ std::string canonical_text(const std::string& text, const std::string& kernel) {
     }
   }
   names[kernel] = "kernel_";
+  for (const std::string& token : tokens) {  // functions of its parts
+    if (token.starts_with(kernel + "_part")) {
+      names[token] = "kernel_" + token.substr(kernel.size());
+    }
+  }
   std::string canonical;
   for (size_t i = 0; i < tokens.size(); ++i) {
     // A member (`a.x`) keeps its name whatever variables are called.

@@ -78,16 +78,17 @@ class ProgramBuilder {
   runtime::BufferRef reference(const Buffer& buffer) {
     const auto bytes = static_cast<uint64_t>(buffer.bytes);
     const auto index = static_cast<uint32_t>(buffer.index);
+    const auto offset = static_cast<uint64_t>(buffer.offset);
     switch (buffer.kind) {
       case BufferKind::kInput:
-        return {runtime::BufferKind::kInput, index, 0, bytes};
+        return {runtime::BufferKind::kInput, index, offset, bytes};
       case BufferKind::kOutput:
-        return {runtime::BufferKind::kOutput, index, 0, bytes};
+        return {runtime::BufferKind::kOutput, index, offset, bytes};
       case BufferKind::kConstant:
         return {runtime::BufferKind::kWeights, weights_.segment_of(input_.plan, buffer), 0, bytes};
       case BufferKind::kArena:
       case BufferKind::kScratch:
-        return {runtime::BufferKind::kWorkspace, 0, static_cast<uint64_t>(buffer.offset), bytes};
+        return {runtime::BufferKind::kWorkspace, 0, offset, bytes};
     }
     throw InternalError("a buffer of unknown kind");
   }

@@ -27,6 +27,15 @@ extern "C" __global__ void layer1_scale(const float* __restrict__ add_35, float*
   CHECK(canonical_text(kFirst, "layer0_scale") == canonical_text(second, "layer1_scale"));
 }
 
+TEST_CASE("functions of a kernel's parts are named after it") {
+  const auto packed = [](const std::string& name) {
+    return canonical_text("__device__ void " + name + "_part1(float* x) { x[0] = 1; }\n" +
+                              "__global__ void " + name + "(float* x) { " + name + "_part1(x); }",
+                          name);
+  };
+  CHECK(packed("k12_scale") == packed("k34_scale"));
+}
+
 TEST_CASE("kernels that call another function or hold another number differ") {
   const std::string text = kFirst;
   const auto with = [&](const std::string& from, const std::string& to) {
