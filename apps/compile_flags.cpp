@@ -93,7 +93,7 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
 
 void add_building_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--jobs,-j", flags.jobs, "compile on N threads (default: one per core)")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command.add_option("--cuda", flags.cuda, "folder of a CUDA toolkit to take NVRTC from")
       ->check(CLI::ExistingDirectory)

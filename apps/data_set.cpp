@@ -32,6 +32,29 @@ int64_t bound_extent(const DeclaredTensor& input, const DeclaredDim& dim, const 
   return bound->second;
 }
 
+std::string declared_text(const DeclaredTensor& input) {
+  std::vector<std::string> dims;
+  for (const DeclaredDim& dim : input.dims)
+    dims.push_back(dim.extent ? std::to_string(*dim.extent) : dim.name);
+  return fmt::format("{}[{}]", long_name(*input.dtype), fmt::join(dims, ","));
+}
+
+// Extents of symbols are free here: they are what the model gets compiled for.
+Tensor read_input(const fs::path& file, const DeclaredTensor& input) {
+  Tensor tensor = read_tensor_pb(file);
+  if (!input.dtype || !input.has_shape) return tensor;
+  bool fits = tensor.dtype() == *input.dtype && tensor.extents().size() == input.dims.size();
+  for (size_t axis = 0; fits && axis < input.dims.size(); ++axis) {
+    const std::optional<int64_t>& extent = input.dims[axis].extent;
+    fits = !extent || *extent < 0 || *extent == tensor.extents()[axis];
+  }
+  if (!fits)
+    throw ModelError(fmt::format("'{}' holds {}[{}], but input '{}' is {}", file.string(),
+                                 long_name(tensor.dtype()), fmt::join(tensor.extents(), ","),
+                                 input.name, declared_text(input)));
+  return tensor;
+}
+
 }  // namespace
 
 std::vector<fs::path> find_data_sets(const fs::path& folder) {
@@ -49,7 +72,8 @@ DataSet read_data_set(const fs::path& folder, const ModelSignature& signature) {
   DataSet set;
   set.name = folder.filename().string();
   for (size_t i = 0; i < signature.inputs.size(); ++i)
-    set.inputs[signature.inputs[i].name] = read_tensor_pb(folder / fmt::format("input_{}.pb", i));
+    set.inputs[signature.inputs[i].name] =
+        read_input(folder / fmt::format("input_{}.pb", i), signature.inputs[i]);
   if (fs::exists(folder / fmt::format("input_{}.pb", signature.inputs.size())))
     throw ModelError(fmt::format("'{}' holds more inputs than the model's {}", folder.string(),
                                  signature.inputs.size()));

@@ -63,7 +63,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
   std::string message = error.what();
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
     message = std::string("there is no command '") + argv[1] + "'";
-  else if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0)
+  else if (message.rfind("--", 0) != 0)
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   return message + suggestion(app, argc, argv) +
          "\nhelp: 'stitchc --help' and 'stitchc COMMAND --help' show every flag";

@@ -41,6 +41,16 @@ size_t break_at(std::string_view text, size_t room) {
 
 }  // namespace
 
+std::string comment_text(std::string_view text) {
+  std::string safe(text);
+  for (char& c : safe) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < ' ' || code == 0x7f) c = ' ';
+    if (c == '\\') c = '/';
+  }
+  return safe;
+}
+
 void CodeWriter::line(std::string_view text) {
   size_t indent = static_cast<size_t>(depth_ * kIndent);
   bool first = true;
@@ -57,7 +67,9 @@ void CodeWriter::line(std::string_view text) {
   }
 }
 
-void CodeWriter::comment(std::string_view text) {
+void CodeWriter::comment(std::string_view any_text) {
+  const std::string safe = comment_text(any_text);
+  std::string_view text = safe;
   const size_t indent = static_cast<size_t>(depth_ * kIndent);
   while (true) {
     const size_t room = kColumns - indent - 3;

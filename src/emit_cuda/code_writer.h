@@ -5,6 +5,10 @@
 
 namespace stitch {
 
+// `text` with nothing in it that could end a line comment or carry it on: names of a model may hold
+// any characters. Control characters become blanks, backslashes slashes.
+std::string comment_text(std::string_view text);
+
 class CodeWriter {
  public:
   static constexpr int kColumns = 100;

@@ -15,6 +15,7 @@ constexpr size_t kLabel = 9;  // width of the left column
 
 // "label    text", wrapped at 100 columns under the text.
 void entry(std::string& out, const std::string& label, std::string text, size_t indent = kLabel) {
+  text = comment_text(text);
   const size_t room = CodeWriter::kColumns - 3 - indent;
   std::string head = label + std::string(label.size() < indent ? indent - label.size() : 1, ' ');
   while (true) {

@@ -1,17 +1,36 @@
-// Rules over reductions that reduce nothing, and gathers by constant indices.
+// Rules over reductions of no element or of one, and gathers by constant indices.
 #include <algorithm>
 
+#include "graph/reduction_scalar.h"
 #include "graph/simplifier.h"
+#include "graph/working_type.h"
 
 namespace stitch {
 namespace {
 
 using Result = std::optional<ValueId>;
 
+// What a reduction of no elements gives.
+Tensor identity_of(DType dtype, ReduceKind kind) {
+  Tensor scalar(dtype, {});
+  visit_type(working_dtype(dtype, EvaluationPrecision::kNative), [&](auto tag) {
+    const auto identity = reduction_identity<typename decltype(tag)::Type>(kind);
+    if (is_float(dtype))
+      scalar.set_real(0, static_cast<double>(identity));
+    else
+      scalar.set_integer(0, static_cast<int64_t>(identity));
+  });
+  return scalar;
+}
+
 Result simplify_reduce(Simplifier& s, const Candidate& c) {
   const ValueId x = c.operands[0];
   const auto& reduce = attributes_as<ReduceAttributes>(c.attributes);
   const Shape& shape = s.type(x).shape;
+  const bool no_elements = std::any_of(reduce.axes.begin(), reduce.axes.end(), [&](int axis) {
+    return shape[static_cast<size_t>(axis)] == Dim(0);
+  });
+  if (no_elements) return s.make_splat(c.type, identity_of(c.type.dtype, reduce.kind));
   const bool nothing = std::all_of(reduce.axes.begin(), reduce.axes.end(), [&](int axis) {
     return shape[static_cast<size_t>(axis)] == Dim(1);
   });
@@ -65,6 +84,9 @@ Result simplify_gather(Simplifier& s, const Candidate& c) {
 
 std::optional<ValueId> simplify_reduction(Simplifier& s, const Candidate& c) {
   if (c.op == Op::k_reduce) return simplify_reduce(s, c);
+  // Sums of no products.
+  if (c.op == Op::k_matmul && s.type(c.operands[0]).shape.back() == Dim(0))
+    return s.make_splat(c.type, Tensor(c.type.dtype, {}));
   if (c.op == Op::k_gather) return simplify_gather(s, c);
   return std::nullopt;
 }

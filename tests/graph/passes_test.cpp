@@ -219,6 +219,23 @@ TEST_CASE("reductions over extent 1 are reshapes, and max of max is one") {
                 "axes=[1, 2]") == 1);
 }
 
+TEST_CASE("a reduction of no elements is its identity") {
+  for (const char* type : {"f32", "f16", "bf16", "f64", "i8", "i64", "u64"}) {
+    for (const char* kind : {"sum", "prod", "min", "max"}) {
+      CAPTURE(type, kind);
+      const std::string text =
+          simplified(fmt::format("input %x \"x\" : {}[3,0,2]\n%y = reduce(%x) {{kind={}, "
+                                 "axes=[1]}}\noutput \"y\" %y",
+                                 type, kind));
+      REQUIRE(count(text, "broadcast(") == 1);
+      REQUIRE(count(text, "reduce(") == 0);
+    }
+  }
+  REQUIRE(count(simplified("input %a \"a\" : f32[3,0]\ninput %b \"b\" : f32[0,5]\n"
+                           "%y = matmul(%a, %b) {accumulate=f32}\noutput \"y\" %y"),
+                "matmul(") == 0);
+}
+
 TEST_CASE("a gather by constant indices in a row is a slice") {
   const std::string text = simplified(
       "input %x \"x\" : f32[2,5]\n%i = constant {i64[] -2}\n%y = gather(%x, %i) {axis=1}\n"
