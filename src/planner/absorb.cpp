@@ -52,17 +52,6 @@ int layout_rank(const AccessGraph& graph, AccessNodeId node) {
   return layout->calls() > 1 ? 1 : 0;
 }
 
-// For every value, the nodes that read it.
-std::vector<std::vector<AccessNodeId>> readers_of(const AccessGraph& graph) {
-  std::vector<std::vector<AccessNodeId>> readers(graph.values.size());
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const AccessValueId source : sources_of(graph, graph.nodes[n])) {
-      readers[source.index].push_back(AccessNodeId(n));
-    }
-  }
-  return readers;
-}
-
 // Strides of a value whose dims lie in memory in the order `order`, outer first.
 std::vector<int64_t> strides_in_order(const std::vector<int64_t>& extents,
                                       const std::vector<size_t>& order) {

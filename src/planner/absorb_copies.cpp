@@ -73,6 +73,16 @@ void write_copies_directly(AccessGraph& graph) {
   if (changed) remove_unread_nodes(graph);
 }
 
+std::vector<std::vector<AccessNodeId>> readers_of(const AccessGraph& graph) {
+  std::vector<std::vector<AccessNodeId>> readers(graph.values.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const AccessValueId source : sources_of(graph, graph.nodes[n])) {
+      readers[source.index].push_back(AccessNodeId(n));
+    }
+  }
+  return readers;
+}
+
 std::vector<bool> values_read_once(const AccessGraph& graph) {
   std::vector<int> readers(graph.values.size(), 0);
   for (const AccessNode& node : graph.nodes) {

@@ -10,6 +10,9 @@ namespace stitch {
 // copy's atoms: a transposed output costs no kernel.
 void write_copies_directly(AccessGraph& graph);
 
+// For every value, the nodes that read it.
+std::vector<std::vector<AccessNodeId>> readers_of(const AccessGraph& graph);
+
 // Of AccessValueId: values that exactly one node reads and that are no outputs.
 std::vector<bool> values_read_once(const AccessGraph& graph);
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "planner/absorb_copies.h"
 #include "planner/access_prune.h"
 #include "planner/access_substitute.h"
 #include "planner/contraction_layout.h"
@@ -36,21 +37,20 @@ std::optional<Scaled> scaled_value(const AccessGraph& graph, const AccessNode& n
   return std::nullopt;
 }
 
+using Readers = std::vector<std::vector<AccessNodeId>>;
+
 // The contractions that read a value, if those are all of its readers and read it as an operand.
 std::optional<std::vector<AccessNodeId>> products_only(const AccessGraph& graph,
+                                                       const Readers& readers,
                                                        AccessValueId value) {
   for (const AccessOutput& output : graph.outputs) {
     if (output.value == value) return std::nullopt;
   }
-  std::vector<AccessNodeId> products;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const AccessNode& node = graph.nodes[n];
-    const std::vector<AccessValueId> sources = sources_of(graph, node);
-    if (!std::binary_search(sources.begin(), sources.end(), value)) continue;
-    if (node.kind != AccessKind::kContraction) return std::nullopt;
-    products.push_back(AccessNodeId(n));
-  }
-  return products;
+  const std::vector<AccessNodeId>& products = readers[value.index];
+  const bool all = std::all_of(products.begin(), products.end(), [&](AccessNodeId node) {
+    return graph.node(node).kind == AccessKind::kContraction;
+  });
+  return all ? std::optional(products) : std::nullopt;
 }
 
 // `node` with every read of `value` led to what was scaled; none where the read is no single piece.
@@ -77,12 +77,14 @@ std::optional<AccessNode> without_scale(AccessGraph& graph, AccessNode node, Acc
 }  // namespace
 
 void fold_operand_scales(AccessGraph& graph, const std::function<bool(AccessNodeId)>& is_library) {
+  // What a fold leaves behind still reads what it read: of other values the readers stay.
+  const Readers readers = readers_of(graph);
   bool changed = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const auto scaled = scaled_value(graph, graph.nodes[n]);
     if (!scaled) continue;
     const AccessValueId value = graph.nodes[n].results[0];
-    const auto products = products_only(graph, value);
+    const auto products = products_only(graph, readers, value);
     if (!products || products->empty() ||
         !std::all_of(products->begin(), products->end(), is_library)) {
       continue;

@@ -86,7 +86,7 @@ class Packer {
     std::set<SourceId> sources(kernel.sources.begin(), kernel.sources.end());
     sources.insert(other.sources.begin(), other.sources.end());
     kernel.sources.assign(sources.begin(), sources.end());
-    used_[host] = buffers_of(plan_, steps_[host].step);
+    used_[host] = lookup_.of(steps_[host].step);
     gone_.insert(guest);
     return true;
   }
@@ -133,6 +133,7 @@ class Packer {
   KernelBuilder& builder_;
   std::vector<PlannedStep> steps_;
   const PackingOptions options_;
+  BufferLookup lookup_{plan_};
   std::vector<StepBuffers> used_;
   std::set<size_t> gone_;
 };

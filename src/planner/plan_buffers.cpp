@@ -4,6 +4,7 @@
 #include <set>
 
 #include "planner/arena.h"
+#include "planner/step_buffers.h"
 
 namespace stitch {
 namespace {
@@ -15,33 +16,6 @@ int64_t element_count(const std::vector<int64_t>& extents) {
   int64_t count = 1;
   for (const int64_t extent : extents) count *= extent;
   return count;
-}
-
-void note_kernel(const Plan& plan, const Kernel& kernel, std::set<BufferId>& reads,
-                 std::set<BufferId>& writes,
-                 const std::unordered_map<AccessValueId, BufferId>& of_value) {
-  for (const Part& part : kernel.parts) {
-    for (const Stage& stage : part.stages) {
-      for (const Group& group : stage.groups) {
-        for (const Root& root : group.roots) {
-          if (root.kind == RootKind::kStore) writes.insert(root.buffer);
-        }
-        for (const AccessNodeId node : group.nodes) {
-          for (const AccessValueId source : sources_of(plan.graph, plan.graph.node(node))) {
-            if (kernel.places.count(source) != 0) continue;
-            const auto buffer = of_value.find(source);
-            if (buffer != of_value.end()) reads.insert(buffer->second);
-          }
-        }
-      }
-    }
-  }
-  for (const auto& [value, places] : kernel.places) {
-    for (const Place& place : places) {
-      if (place.kind == PlaceKind::kScratch) writes.insert(place.buffer);
-    }
-  }
-  for (const Kernel& twin : kernel.twin) note_kernel(plan, twin, reads, writes, of_value);
 }
 
 void renumber(Kernel& kernel, const std::vector<BufferId>& moved) {
@@ -67,34 +41,6 @@ void renumber(Kernel& kernel, const std::vector<BufferId>& moved) {
 bool is_literal(const AccessGraph& graph, AccessValueId value) {
   const AccessValue& v = graph.value(value);
   return v.kind == AccessValueKind::kConstant && element_count(v.extents) == 1;
-}
-
-StepBuffers buffers_of(const Plan& plan, const Step& step) {
-  std::unordered_map<AccessValueId, BufferId> of_value;
-  for (size_t b = 0; b < plan.buffers.size(); ++b) {
-    of_value.emplace(plan.buffers[b].value, BufferId(b));
-  }
-  std::set<BufferId> reads, writes;
-  if (const Kernel* kernel = std::get_if<Kernel>(&step)) {
-    note_kernel(plan, *kernel, reads, writes, of_value);
-  } else {
-    const LibraryMatmul& matmul = std::get<LibraryMatmul>(step);
-    const MatmulLayout& layout = matmul.layout;
-    for (const AccessValueId value : {layout.a.value, layout.b.value, layout.bias}) {
-      if (!value.valid()) continue;
-      if (const auto found = of_value.find(value); found != of_value.end()) {
-        reads.insert(found->second);
-      }
-    }
-    if (const auto found = of_value.find(matmul.layout.d.value); found != of_value.end()) {
-      writes.insert(found->second);
-    }
-  }
-  const std::set<BufferId> parts = writes;
-  for (const BufferId part : parts) {
-    for (BufferId id = part; id.valid(); id = plan.buffers[id.index].inside) writes.insert(id);
-  }
-  return {{reads.begin(), reads.end()}, {writes.begin(), writes.end()}};
 }
 
 PlanBuffers::PlanBuffers(Plan& plan) : plan_(plan) {
@@ -155,8 +101,9 @@ BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
 // Kernels that were built on trial leave buffers that no step uses.
 void PlanBuffers::drop_unused() {
   std::set<BufferId> used;
+  BufferLookup lookup(plan_);
   for (const Step& step : plan_.steps) {
-    const StepBuffers own = buffers_of(plan_, step);
+    const StepBuffers own = lookup.of(step);
     used.insert(own.reads.begin(), own.reads.end());
     used.insert(own.writes.begin(), own.writes.end());
   }
@@ -184,9 +131,10 @@ void PlanBuffers::lay_out() {
     int last = -1;
   };
   std::vector<Life> lives(plan_.buffers.size());
+  BufferLookup lookup(plan_);
   for (size_t s = 0; s < plan_.steps.size(); ++s) {
     const int step = static_cast<int>(s);
-    const StepBuffers used = buffers_of(plan_, plan_.steps[s]);
+    const StepBuffers used = lookup.of(plan_.steps[s]);
     for (const std::vector<BufferId>* list : {&used.writes, &used.reads}) {
       for (const BufferId id : *list) {
         BufferId whole = id;

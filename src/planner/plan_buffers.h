@@ -33,12 +33,6 @@ class PlanBuffers {
   std::unordered_map<AccessValueId, BufferId> of_value_;
 };
 
-// Buffers that a step reads and writes; who writes a part of a buffer writes the buffer.
-struct StepBuffers {
-  std::vector<BufferId> reads, writes;
-};
-StepBuffers buffers_of(const Plan& plan, const Step& step);
-
 // A constant of one element, which has no buffer.
 bool is_literal(const AccessGraph& graph, AccessValueId value);
 

@@ -11,8 +11,9 @@
 namespace stitch {
 
 std::vector<StepBuffers> buffers_of(const Plan& plan, const std::vector<PlannedStep>& steps) {
+  BufferLookup lookup(plan);
   std::vector<StepBuffers> used;
-  for (const PlannedStep& step : steps) used.push_back(buffers_of(plan, step.step));
+  for (const PlannedStep& step : steps) used.push_back(lookup.of(step.step));
   return used;
 }
 

@@ -6,7 +6,7 @@
 
 #include "planner/kernel_builder.h"
 #include "planner/plan.h"
-#include "planner/plan_buffers.h"
+#include "planner/step_buffers.h"
 
 namespace stitch {
 

@@ -4,8 +4,8 @@
 
 #include "graph/error.h"
 #include "planned.h"
-#include "planner/plan_buffers.h"
 #include "planner/plan_text.h"
+#include "planner/step_buffers.h"
 #include "random_graph.h"
 #include "support/catch.h"
 
@@ -18,8 +18,9 @@ constexpr int kSteps = 14;
 void check_writers(const Plan& plan) {
   std::map<BufferId, int> writers;
   std::set<BufferId> written;
+  BufferLookup lookup(plan);
   for (const Step& step : plan.steps) {
-    const StepBuffers used = buffers_of(plan, step);
+    const StepBuffers used = lookup.of(step);
     for (const BufferId buffer : used.reads) {
       const BufferKind kind = plan.buffers[buffer.index].kind;
       const bool is_given = kind == BufferKind::kInput || kind == BufferKind::kConstant;
