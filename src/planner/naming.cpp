@@ -95,8 +95,13 @@ std::string BufferNames::take(std::string_view value_name) {
   while (!base.empty() && base.back() == '_') base.pop_back();
   if (base.empty()) base = "value";
   if (std::isdigit(static_cast<unsigned char>(base.front())) != 0) base = "value_" + base;
-  std::string name = base;
-  for (int n = 1; !taken_.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
+  if (next_.emplace(base, 1).second) return base;
+  std::string name;
+  int number = next_.at(base);
+  do {
+    name = fmt::format("{}_{}", base, number++);
+  } while (!next_.emplace(name, 1).second);
+  next_.at(base) = number;
   return name;
 }
 

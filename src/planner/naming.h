@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "graph/graph.h"
 
@@ -21,7 +21,7 @@ class BufferNames {
   std::string take(std::string_view value_name);
 
  private:
-  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> next_;  // of each taken name, the suffix to try next
 };
 
 }  // namespace stitch
