@@ -52,6 +52,8 @@ struct Nvrtc::Library {
   decltype(&::nvrtcGetProgramLog) log = nullptr;
   decltype(&::nvrtcGetCUBINSize) cubin_size = nullptr;
   decltype(&::nvrtcGetCUBIN) cubin = nullptr;
+  decltype(&::nvrtcGetPTXSize) ptx_size = nullptr;
+  decltype(&::nvrtcGetPTX) ptx = nullptr;
   decltype(&::nvrtcGetErrorString) error_string = nullptr;
 };
 
@@ -110,6 +112,8 @@ Nvrtc Nvrtc::open(const NvrtcLocation& location) {
   bind(library->log, "nvrtcGetProgramLog");
   bind(library->cubin_size, "nvrtcGetCUBINSize");
   bind(library->cubin, "nvrtcGetCUBIN");
+  bind(library->ptx_size, "nvrtcGetPTXSize");
+  bind(library->ptx, "nvrtcGetPTX");
   bind(library->error_string, "nvrtcGetErrorString");
   return Nvrtc(std::move(library));
 }
@@ -169,6 +173,11 @@ NvrtcOutput Nvrtc::compile(const NvrtcInput& input) const {
   library_->cubin_size(program, &size);
   output.cubin.resize(size);
   library_->cubin(program, reinterpret_cast<char*>(output.cubin.data()));
+  if (input.wants_ptx) {
+    library_->ptx_size(program, &size);
+    output.ptx.resize(size);
+    library_->ptx(program, output.ptx.data());
+  }
   library_->destroy(&program);
   return output;
 }

@@ -19,11 +19,13 @@ struct NvrtcInput {
   std::string text;
   std::string architecture;  // "sm_80"
   std::vector<VirtualHeader> headers;
+  bool wants_ptx = false;
 };
 
 struct NvrtcOutput {
   std::vector<std::byte> cubin;
   std::string log;
+  std::string ptx = {};  // what the cubin was assembled from, when asked for
 };
 
 // Where NVRTC and the CUDA headers are looked for, in this order; the system loader comes last.
