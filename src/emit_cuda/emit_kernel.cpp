@@ -46,8 +46,8 @@ Launch launch_of(const Kernel& kernel) {
 
 class KernelEmitter {
  public:
-  KernelEmitter(const Plan& plan, const Kernel& kernel, AccessGraph& graph)
-      : kernel_(kernel), context_(plan, kernel, graph) {}
+  KernelEmitter(const EmittedPlan& emitted, const Kernel& kernel)
+      : kernel_(kernel), context_(emitted, kernel) {}
 
   KernelSource emit() {
     if (kernel_.parts.empty()) {
@@ -240,20 +240,21 @@ class KernelEmitter {
   KernelContext context_;
 };
 
-void emit_with_twins(const Plan& plan, const Kernel& kernel, AccessGraph& graph,
+void emit_with_twins(const EmittedPlan& emitted, const Kernel& kernel,
                      std::vector<KernelSource>& sources) {
-  sources.push_back(KernelEmitter(plan, kernel, graph).emit());
-  for (const Kernel& twin : kernel.twin) emit_with_twins(plan, twin, graph, sources);
+  sources.push_back(KernelEmitter(emitted, kernel).emit());
+  for (const Kernel& twin : kernel.twin) emit_with_twins(emitted, twin, sources);
 }
 
 }  // namespace
 
 std::vector<KernelSource> emit_kernels(const Plan& plan) {
   AccessGraph graph = plan.graph;  // index expressions of the emitted loops are added to its pool
+  const BufferOfValue buffers = buffers_by_value(plan);
   std::vector<KernelSource> sources;
   for (const Step& step : plan.steps) {
     if (const auto* kernel = std::get_if<Kernel>(&step)) {
-      emit_with_twins(plan, *kernel, graph, sources);
+      emit_with_twins({plan, graph, buffers}, *kernel, sources);
     }
   }
   return sources;
@@ -261,7 +262,8 @@ std::vector<KernelSource> emit_kernels(const Plan& plan) {
 
 KernelSource emit_kernel(const Plan& plan, const Kernel& kernel) {
   AccessGraph graph = plan.graph;
-  return KernelEmitter(plan, kernel, graph).emit();
+  const BufferOfValue buffers = buffers_by_value(plan);
+  return KernelEmitter({plan, graph, buffers}, kernel).emit();
 }
 
 }  // namespace stitch

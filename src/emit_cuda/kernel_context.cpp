@@ -67,20 +67,25 @@ std::string reduce_noun(const Attributes& attributes) {
 
 }  // namespace
 
-KernelContext::KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph& graph)
-    : plan_(plan), kernel_(kernel), graph_(graph) {
-  names_.take(kernel.name);
+BufferOfValue buffers_by_value(const Plan& plan) {
+  BufferOfValue buffers;
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
-    if (plan.buffers[b].value.valid()) buffers_.emplace(plan.buffers[b].value, BufferId(b));
+    if (plan.buffers[b].value.valid()) buffers.emplace(plan.buffers[b].value, BufferId(b));
   }
+  return buffers;
+}
+
+KernelContext::KernelContext(const EmittedPlan& emitted, const Kernel& kernel)
+    : plan_(emitted.plan), kernel_(kernel), graph_(emitted.graph), buffers_(emitted.buffers) {
+  names_.take(kernel.name);
   for (const Part& part : kernel.parts) {
     for (const Stage& stage : part.stages) {
       for (const Group& group : stage.groups) {
         for (const AccessNodeId node : group.nodes) {
-          for (const AccessValueId value : graph.node(node).results) computed_.insert(value);
+          for (const AccessValueId value : graph_.node(node).results) computed_.insert(value);
         }
         for (const Root& root : group.roots) {
-          if (graph.value(root.value).kind == AccessValueKind::kNode &&
+          if (graph_.value(root.value).kind == AccessValueKind::kNode &&
               root.kind != RootKind::kStore) {
             computed_.insert(root.value);
           }

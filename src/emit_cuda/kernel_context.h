@@ -30,9 +30,20 @@ struct KernelArgument {
   bool written = false;
 };
 
+// Which buffer holds which value; made once for all kernels of a plan.
+using BufferOfValue = std::map<AccessValueId, BufferId>;
+BufferOfValue buffers_by_value(const Plan& plan);
+
+// What is emitted from: a plan, its graph (index expressions are added to it) and its buffers.
+struct EmittedPlan {
+  const Plan& plan;
+  AccessGraph& graph;
+  const BufferOfValue& buffers;
+};
+
 class KernelContext {
  public:
-  KernelContext(const Plan& plan, const Kernel& kernel, AccessGraph& graph);
+  KernelContext(const EmittedPlan& emitted, const Kernel& kernel);
 
   const Plan& plan() const { return plan_; }
   const Kernel& kernel() const { return kernel_; }
@@ -91,7 +102,7 @@ class KernelContext {
   AccessGraph& graph_;
   Names names_;
   std::set<AccessValueId> computed_;
-  std::map<AccessValueId, BufferId> buffers_;
+  const BufferOfValue& buffers_;
   std::map<BufferId, int64_t> first_elements_;  // of those that the kernel touches
   std::vector<KernelArgument> arguments_;
   std::map<BufferId, std::string> argument_names_;
