@@ -225,7 +225,9 @@ ElementId ElementBuilder::reduction(const AccessNode& node, AccessValueId value,
   element.dtype = element.product ? compute_type(result) : accumulator(element.reduce, operand);
   if (arg) {
     element.dtype = DType::kI32;  // of the position
-    element.last = std::get<ArgReduceAttributes>(node.attributes).last;
+    // Of a window it is the first one.
+    const auto* reduce = std::get_if<ArgReduceAttributes>(&node.attributes);
+    element.last = reduce != nullptr && reduce->last;
     body.push_back(
         index_element(substituted(node.expression, inner, exists.predicate), DType::kI32));
     if (exists.condition.valid()) body[1] = choice(exists.condition, body[1], "-1");

@@ -98,19 +98,20 @@ std::string GroupEmitter::step_guard(ScopeWriter& scopes, bool in_loop) {
     parts.push_back("live");
   if (!m.inner_rows.empty() && inner_rows_ % teams_ != 0) parts.push_back("inner_live");
   const std::string thread = frame_.column_thread();
+  const std::string is_first = m.inner_rows.empty() || teams_ == 1
+                                   ? thread + " == 0"
+                                   : fmt::format("{} % {} == 0", thread, m.threads);
   if (row_values()) {
     const int team_threads = m.inner_rows.empty() ? frame_.mapping().threads_per_row : m.threads;
-    if (team_threads > 1) {
-      parts.push_back(m.inner_rows.empty() || teams_ == 1
-                          ? thread + " == 0"
-                          : fmt::format("{} % {} == 0", thread, m.threads));
-    }
+    if (team_threads > 1) parts.push_back(is_first);
   } else {
     const bool some = m.inner_rows.empty() && m.threads < frame_.mapping().threads_per_row;
     if (some) parts.push_back(fmt::format("{} < {}", thread, m.threads));
     if (steps_.ragged && m.unrolled && in_loop) {
       parts.push_back(fmt::format("stitch_inside<{}, {}>(i, {})", steps_.columns_constant,
                                   steps_.span_constant, steps_.column));
+    } else if (steps_.ragged && steps_.columns <= m.vector) {
+      parts.push_back(is_first);  // one vector in all: no thread has a column number
     } else if (steps_.ragged && steps_.count == 1) {
       parts.push_back(fmt::format("{} < {}", steps_.column, steps_.columns_constant));
     }

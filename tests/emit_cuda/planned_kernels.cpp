@@ -1,9 +1,8 @@
 #include "emit_cuda/planned_kernels.h"
 
-#include <cstring>
 #include <map>
-#include <memory>
 
+#include "emit_cuda/plan_on_device.h"
 #include "emulator/emulated_device.h"
 #include "graph/evaluate.h"
 #include "graph/text_form.h"
@@ -32,78 +31,6 @@ std::map<std::string, Tensor> random_inputs(const Graph& graph, uint32_t seed) {
   return inputs;
 }
 
-// Device memory of every buffer of a plan: inputs and constants filled, one arena.
-class PlanMemory {
- public:
-  PlanMemory(const Plan& plan, const Graph& graph, const std::map<std::string, Tensor>& inputs)
-      : plan_(plan) {
-    for (const Buffer& buffer : plan.buffers) {
-      arena_bytes_ = std::max(
-          arena_bytes_, buffer.kind == BufferKind::kArena || buffer.kind == BufferKind::kScratch
-                            ? buffer.offset + buffer.bytes
-                            : 0);
-    }
-    arena_ =
-        std::make_unique<DeviceBuffer>(static_cast<size_t>(std::max<int64_t>(arena_bytes_, 4)));
-    for (const Buffer& buffer : plan.buffers) {
-      std::vector<unsigned char> bytes(static_cast<size_t>(std::max<int64_t>(buffer.bytes, 1)));
-      if (buffer.kind == BufferKind::kInput) {
-        const ValueId id = graph.inputs()[static_cast<size_t>(buffer.index)];
-        const Tensor& tensor = inputs.at(graph.value(id).name);
-        std::memcpy(bytes.data(), tensor.bytes().data(), tensor.bytes().size());
-      } else if (buffer.kind == BufferKind::kConstant) {
-        const Tensor* tensor = plan.graph.constant(buffer.value);
-        REQUIRE(tensor != nullptr);
-        std::memcpy(bytes.data(), tensor->bytes().data(), tensor->bytes().size());
-      }
-      own_.emplace_back(
-          new DeviceBuffer(DeviceBuffer::holding(bytes)));  // neither copied nor moved
-    }
-  }
-  CUdeviceptr pointer(const KernelParameter& parameter) const {
-    const Buffer& buffer = plan_.buffers[parameter.buffer.index];
-    const auto skipped = static_cast<CUdeviceptr>(parameter.first * size_bytes(buffer.dtype));
-    if (buffer.kind == BufferKind::kArena || buffer.kind == BufferKind::kScratch) {
-      return arena_->pointer() + static_cast<CUdeviceptr>(buffer.offset) + skipped;
-    }
-    BufferId whole = parameter.buffer;
-    while (plan_.buffers[whole.index].inside.valid()) whole = plan_.buffers[whole.index].inside;
-    const int64_t inside = buffer.offset - plan_.buffers[whole.index].offset;
-    return own_[whole.index]->pointer() + static_cast<CUdeviceptr>(inside) + skipped;
-  }
-  std::vector<unsigned char> bytes(size_t buffer) const {
-    return own_[buffer]->read<unsigned char>();
-  }
-
- private:
-  const Plan& plan_;
-  int64_t arena_bytes_ = 0;
-  std::unique_ptr<DeviceBuffer> arena_;
-  std::vector<std::unique_ptr<DeviceBuffer>> own_;
-};
-
-void launch(const LoadedKernels& kernels, const KernelSource& source, const PlanMemory& memory) {
-  std::vector<unsigned> zeros(static_cast<size_t>(std::max<int64_t>(source.counter_words, 1)), 0u);
-  const DeviceBuffer counters = DeviceBuffer::holding(zeros);
-  std::vector<CUdeviceptr> pointers;
-  for (const KernelParameter& parameter : source.parameters) {
-    pointers.push_back(parameter.buffer.valid() ? memory.pointer(parameter) : counters.pointer());
-  }
-  std::vector<void*> arguments;
-  for (CUdeviceptr& pointer : pointers) arguments.push_back(&pointer);
-  Shape shape;
-  shape.grid = static_cast<unsigned>(source.grid_x);
-  shape.grid_y = static_cast<unsigned>(source.grid_y);
-  shape.block = static_cast<unsigned>(source.block);
-  shape.shared_bytes = static_cast<unsigned>(source.shared_bytes);
-  shape.cooperative = source.cooperative;
-  INFO(source.text);
-  REQUIRE_DRIVER(kernels.launch(source.name.c_str(), shape, arguments));
-  REQUIRE_DRIVER(cuCtxSynchronize());
-  for (const ReportView& report : reports())
-    FAIL(report.kind << ": " << report.text << "\n" << report.line);
-}
-
 }  // namespace
 
 std::vector<KernelSource> emitted(const std::string& graph_text, FusionMode fusion) {
@@ -130,24 +57,22 @@ void check_on_emulator(const std::string& graph_text, FusionMode fusion, uint32_
   for (const KernelSource& source : sources) units.push_back({source.name + ".cu", source.text});
   start({.check = true});
   const LoadedKernels kernels(units);
-  const PlanMemory memory(plan, graph, inputs);
+  PlanOnDevice device(plan, graph, inputs);
   size_t next = 0;
   for (const Step& step : plan.steps) {
     REQUIRE(std::holds_alternative<Kernel>(step));
-    launch(kernels, sources[next], memory);
+    INFO(sources[next].text);
+    REQUIRE_DRIVER(device.launch(kernels, sources[next]));
+    REQUIRE_DRIVER(cuCtxSynchronize());
+    for (const ReportView& report : reports())
+      FAIL(report.kind << ": " << report.text << "\n" << report.line);
     next += 1 + std::get<Kernel>(step).twin.size();
   }
-  for (size_t b = 0; b < plan.buffers.size(); ++b) {
-    const Buffer& buffer = plan.buffers[b];
-    if (buffer.kind != BufferKind::kOutput || buffer.inside.valid()) continue;
-    Tensor actual(buffer.dtype, buffer.extents);
-    const std::vector<unsigned char> bytes = memory.bytes(b);
-    REQUIRE(bytes.size() >= actual.bytes().size());
-    std::memcpy(actual.mutable_bytes().data(), bytes.data(), actual.bytes().size());
+  for (size_t i = 0; i < expected.size(); ++i) {
     INFO("fusion " << (fusion == FusionMode::kNone ? "none" : "stitch") << ", output "
-                   << graph.outputs()[static_cast<size_t>(buffer.index)].name << "\n"
+                   << graph.outputs()[i].name << "\n"
                    << sources.back().text);
-    CHECK_THAT(actual, matches_tensor(expected[static_cast<size_t>(buffer.index)]));
+    CHECK_THAT(device.output(i), matches_tensor(expected[i]));
   }
 }
 

@@ -49,12 +49,22 @@ std::vector<SourceText> device_headers() {
   return headers;
 }
 
-std::vector<std::byte> build_image(const std::vector<SourceText>& units) {
+static HostImageOptions image_options() {
   HostImageOptions options;
   options.device_headers = device_headers();
   options.cuda_include_folder = STITCH_CUDA_INCLUDE_DIR;
   options.cache_folder = fs::path(STITCH_BINARY_DIR) / "host_image_cache";
   options.jobs = 2;
+  return options;
+}
+
+std::vector<std::byte> build_image(const std::vector<SourceText>& units) {
+  return build_host_image(units, image_options());
+}
+
+std::vector<std::byte> build_checked_image(const std::vector<SourceText>& units) {
+  HostImageOptions options = image_options();
+  options.plain = false;
   return build_host_image(units, options);
 }
 
@@ -71,9 +81,12 @@ DeviceBuffer::~DeviceBuffer() { cuMemFree(pointer_); }
 
 void DeviceBuffer::copy_out(void* to) const { REQUIRE_DRIVER(cuMemcpyDtoH(to, pointer_, bytes_)); }
 
-LoadedKernels::LoadedKernels(const std::vector<SourceText>& units) {
+LoadedKernels::LoadedKernels(const std::vector<SourceText>& units)
+    : LoadedKernels(build_image(units)) {}
+
+LoadedKernels::LoadedKernels(const std::vector<std::byte>& image) {
   initialise();
-  REQUIRE_DRIVER(cuModuleLoadData(&module_, build_image(units).data()));
+  REQUIRE_DRIVER(cuModuleLoadData(&module_, image.data()));
 }
 
 LoadedKernels::~LoadedKernels() { cuModuleUnload(module_); }

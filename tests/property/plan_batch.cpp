@@ -1,0 +1,88 @@
+#include "plan_batch.h"
+
+#include <fmt/format.h>
+
+#include "emit_cuda/plan_on_device.h"
+#include "graph/error.h"
+#include "planner/plan_text.h"
+#include "planner/plan_validate.h"
+#include "support/catch.h"
+
+namespace stitch::test {
+
+namespace {
+
+// Names of kernels are unique in an image.
+void rename_kernels(Plan& plan, const std::string& prefix) {
+  for (Step& step : plan.steps) {
+    Kernel& kernel = std::get<Kernel>(step);
+    kernel.name = prefix + kernel.name;
+    for (Kernel& twin : kernel.twin) twin.name = prefix + twin.name;
+  }
+}
+
+// What a kernel's launch moved, against the plan. A gathered operand is counted by the plan as the
+// part that distinct indices would read, so that fewer bytes are no fault.
+void check_bytes(const Kernel& kernel, BatchCase& batch_case) {
+  const stitch_emulator_kernel_counters counters = counters_of(kernel.name);
+  const auto moved =
+      static_cast<int64_t>(counters.distinct_load_bytes + counters.distinct_store_bytes);
+  const int64_t most = kernel.bytes.bytes + 32 * kernel.counters;
+  if (moved > most)
+    batch_case.faults.push_back(fmt::format("{}: {} bytes were moved, {} predicted", kernel.name,
+                                            moved, kernel.bytes.bytes));
+}
+
+void run_case(const LoadedKernels& kernels, BatchCase& batch_case, const Mode& mode) {
+  start(mode);
+  PlanOnDevice device(batch_case.plan, batch_case.graph, batch_case.inputs);
+  size_t next = 0;
+  for (const Step& step : batch_case.plan.steps) {
+    const Kernel& kernel = std::get<Kernel>(step);
+    const CUresult result = device.launch(kernels, batch_case.sources[next]);
+    next += 1 + kernel.twin.size();
+    for (const ReportView& report : reports())
+      batch_case.faults.push_back(report.text + " (" + report.line + ")");
+    if (result != CUDA_SUCCESS || cuCtxSynchronize() != CUDA_SUCCESS)
+      batch_case.faults.push_back(kernel.name + ": the launch failed");
+    if (!batch_case.faults.empty()) return;
+    check_bytes(kernel, batch_case);
+  }
+  for (size_t i = 0; i < batch_case.graph.outputs().size(); ++i)
+    batch_case.outputs.push_back(device.output(i));
+}
+
+}  // namespace
+
+std::unique_ptr<BatchCase> plan_case(BatchItem item) {
+  auto made = std::make_unique<BatchCase>();
+  made->name = std::move(item.name);
+  made->graph = std::move(item.graph);
+  made->inputs = std::move(item.inputs);
+  try {
+    made->plan = make_plan(made->graph, item.options);
+  } catch (const ModelError&) {
+    return nullptr;
+  }
+  for (const Step& step : made->plan.steps)
+    if (!std::holds_alternative<Kernel>(step)) return nullptr;
+  CHECK(plan_problems(made->plan) == std::vector<std::string>());
+  const std::string text = print_plan(made->plan);
+  CHECK(print_plan(parse_plan(text, made->graph)) == text);
+  rename_kernels(made->plan, made->name + "_");
+  made->sources = emit_kernels(made->plan);
+  return made;
+}
+
+void run_batch(const std::vector<std::unique_ptr<BatchCase>>& cases, uint64_t seed) {
+  std::vector<SourceText> units;
+  for (const auto& batch_case : cases)
+    for (const KernelSource& source : batch_case->sources)
+      units.push_back({source.name + ".cu", source.text});
+  const LoadedKernels kernels(build_checked_image(units));
+  for (const auto& batch_case : cases)
+    run_case(kernels, *batch_case,
+             {.check = true, .count = true, .order = STITCH_EMULATOR_RANDOM, .seed = seed});
+}
+
+}  // namespace stitch::test

@@ -1,0 +1,42 @@
+// Many graphs through planner, emitter and emulator with one call of the host compiler: the kernels
+// of all plans become one image.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emit_cuda/emit_kernel.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+#include "planner/make_plan.h"
+
+namespace stitch::test {
+
+struct BatchCase {
+  std::string name;
+  Graph graph;
+  std::map<std::string, Tensor> inputs;
+  Plan plan;  // refers to the graph
+  std::vector<KernelSource> sources;
+  // Filled by run_batch.
+  std::vector<Tensor> outputs;
+  std::vector<std::string> faults;  // of the checker, and of bytes that were predicted wrongly
+};
+
+struct BatchItem {
+  std::string name;
+  Graph graph;
+  std::map<std::string, Tensor> inputs;
+  PlanOptions options;
+};
+
+// Plans and emits; checks that the plan is valid and comes back from its text. Null where no kernel
+// is known for an op of the graph, or where a library call would be needed.
+std::unique_ptr<BatchCase> plan_case(BatchItem item);
+
+// Compiles the kernels of all cases and runs each on the emulator with every check, threads in an
+// order drawn from `seed`.
+void run_batch(const std::vector<std::unique_ptr<BatchCase>>& cases, uint64_t seed);
+
+}  // namespace stitch::test
