@@ -131,13 +131,15 @@ void lower_gru(NodeContext& n) {
       const ValueId rows = b.slice_axis(w.recurrent, 0, Dim(first * hidden), Dim(limit * hidden));
       return b.matmul(x, b.transpose(rows, {1, 0}));
     };
-    const ValueId both = biased(product(s.hidden, 0, 2), 0, 2);
+    // One product for all gates that multiply the state itself.
+    const int64_t direct = linear_before_reset ? 3 : 2;
+    const ValueId state = biased(product(s.hidden, 0, direct), 0, direct);
     const ValueId update =
-        activation(0, b.add(gate(b, projected, 0, hidden), gate(b, both, 0, hidden)));
+        activation(0, b.add(gate(b, projected, 0, hidden), gate(b, state, 0, hidden)));
     const ValueId reset =
-        activation(0, b.add(gate(b, projected, 1, hidden), gate(b, both, 1, hidden)));
+        activation(0, b.add(gate(b, projected, 1, hidden), gate(b, state, 1, hidden)));
     const ValueId recalled = linear_before_reset
-                                 ? b.mul(reset, biased(product(s.hidden, 2, 3), 2, 3))
+                                 ? b.mul(reset, gate(b, state, 2, hidden))
                                  : biased(product(b.mul(reset, s.hidden), 2, 3), 2, 3);
     const ValueId candidate = activation(1, b.add(gate(b, projected, 2, hidden), recalled));
     const ValueId kept = b.mul(update, s.hidden);
