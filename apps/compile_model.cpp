@@ -14,6 +14,7 @@
 #include "graph/passes.h"
 #include "plan_counts.h"
 #include "planner/plan_text.h"
+#include "spills.h"
 
 namespace stitch {
 namespace fs = std::filesystem;
@@ -157,6 +158,9 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
   console.stage("emit", fmt::format("{} kernels, {} distinct", emitted, distinct));
   console.stage("compile", fmt::format("nvrtc {}, {} jobs, {:.1f} s", nvrtc.version(), options.jobs,
                                        compiled.times.compile_ms / 1000));
+  for (const PlannedArchitecture& planned : compiled.architectures)
+    for (const Spill& spill : spills_of(planned))
+      console.note(spill_text(spill, planned.plan.architecture));
 }
 
 BundleContents bundle_contents(const CompiledModel& compiled, const std::string& name,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan_counts.h"
+#include "spills.h"
 
 namespace stitch {
 
@@ -41,6 +42,11 @@ std::string report_json(const CompiledModel& compiled) {
     add_counts(entry, counts);
     entry["predicted_us"] = counts.predicted_us;
     entry["workspace_bytes"] = planned.plan.arena_bytes;
+    if (!planned.kernels.empty()) {  // compiled, not only planned
+      entry["spills"] = Json::array();
+      for (const Spill& spill : spills_of(planned))
+        entry["spills"].push_back({{"kernel", spill.kernel}, {"bytes", spill.bytes}});
+    }
     json["architectures"][planned.plan.architecture] = entry;
   }
   return json.dump();
