@@ -72,6 +72,7 @@ void check_seeds(DType dtype, uint32_t count) {
   run_batch(cases, count);
   Counts counts;
   for (const auto& done : cases) check_floats(*done, counts);
+  CHECK(bytes_are_as_predicted(cases));
   CHECK(counts.undecided * 20 <= counts.outputs);
 }
 

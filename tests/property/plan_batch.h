@@ -21,7 +21,9 @@ struct BatchCase {
   std::vector<KernelSource> sources;
   // Filled by run_batch.
   std::vector<Tensor> outputs;
-  std::vector<std::string> faults;  // of the checker, and of bytes that were predicted wrongly
+  std::vector<std::string> faults;  // of the checker, and of bytes beyond those predicted
+  int kernels = 0;                  // without scratch
+  int exact_kernels = 0;            // of these, whose bytes are those predicted
 };
 
 struct BatchItem {
@@ -38,5 +40,8 @@ std::unique_ptr<BatchCase> plan_case(BatchItem item);
 // Compiles the kernels of all cases and runs each on the emulator with every check, threads in an
 // order drawn from `seed`.
 void run_batch(const std::vector<std::unique_ptr<BatchCase>>& cases, uint64_t seed);
+
+// Whether the bytes of nearly all kernels are those predicted.
+bool bytes_are_as_predicted(const std::vector<std::unique_ptr<BatchCase>>& cases);
 
 }  // namespace stitch::test
