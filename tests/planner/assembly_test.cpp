@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "planner/plan_text.h"
@@ -72,4 +73,14 @@ TEST_CASE("parts that are multiplied keep their strides, and then lie apart") {
 
 TEST_CASE("a step that is an output itself lies apart") {
   CHECK(parts(planned(recurrence(20, 0, "output \"all\" %all\noutput \"h\" %t3"))->plan) == 0);
+}
+
+TEST_CASE("a part that reaches out of its whole is a broken plan") {
+  const auto run = planned(recurrence(20, 0, "%y = exp(%all)\noutput \"y\" %y"));
+  const auto part = std::find_if(run->plan.buffers.begin(), run->plan.buffers.end(),
+                                 [](const Buffer& buffer) { return buffer.inside.valid(); });
+  REQUIRE(part != run->plan.buffers.end());
+  part->offset = run->plan.buffers[part->inside.index].offset - 4;
+  REQUIRE(run->problems().size() == 1);
+  CHECK(run->problems().front().find("does not lie in") != std::string::npos);
 }
