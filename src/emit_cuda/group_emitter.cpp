@@ -126,12 +126,14 @@ void GroupEmitter::bind_columns() {
   for (size_t a = 0; a < parts.size(); ++a) binding_[m.columns[a]] = parts[a];
 }
 
-// Guards of the stage that this group's loops bind: those of a row become a predicate, those of a
-// column the condition of its steps.
+// Guards of the stage and the group that this group's loops bind: those of a row become a
+// predicate, those of a column the condition of its steps.
 void GroupEmitter::bind_guards() {
   row_predicate_ = ElementBuilder::always();
   PredicateId all = row_predicate_;
-  for (const Guard& guard : frame_.stage().guards) {
+  std::vector<Guard> guards = frame_.stage().guards;
+  guards.insert(guards.end(), group_.guards.begin(), group_.guards.end());
+  for (const Guard& guard : guards) {
     if (!builder_.binds(guard.expr, binding_)) continue;
     const ElementBuilder::Guarded here =
         builder_.guarded(std::span(&guard, 1), binding_, ElementBuilder::always());

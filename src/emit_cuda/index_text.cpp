@@ -129,6 +129,9 @@ std::string IndexText::guard(const Guard& g) const {
   const Expr& e = pool_.expr(g.expr);
   // The constant goes to the other side: 2 <= row, not row - 2 >= 0.
   const int64_t shift = e.terms.empty() ? 0 : e.constant;
+  if (shift == 0 && g.high - g.low == 1) {
+    return operand(text(g.expr), Precedence::kRelation) + " == " + std::to_string(g.low);
+  }
   CudaText x;
   if (shift == 0) {
     x = text(g.expr);

@@ -130,6 +130,7 @@ struct Group {
   GroupMapping mapping;
   std::vector<Root> roots;
   bool block_barrier = false;       // __syncthreads before the group
+  std::vector<Guard> guards;        // points outside are skipped, beside those of the stage
   std::vector<AccessNodeId> nodes;  // of this group, for comments and reports; inline ones included
 };
 

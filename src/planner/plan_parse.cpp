@@ -320,6 +320,9 @@ class PlanParser {
     group.mapping.unrolled = in_.accept("unrolled");
     group.block_barrier = in_.accept("block_barrier");
     group.nodes = named_ids<AccessNodeId>("nodes", 'n');
+    while (in_.accept("where")) {
+      for (const Guard& guard : in_.guards()) group.guards.push_back(guard);
+    }
     for (;;) {
       bool found = false;
       for (const std::string_view word : enumerator_names(RootKind{})) {

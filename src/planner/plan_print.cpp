@@ -70,6 +70,7 @@ class UsedParts {
     for (const Group& group : stage.groups) {
       add_atoms(group.mapping.inner_rows);
       add_atoms(group.mapping.columns);
+      for (const Guard& guard : group.guards) add_expression(guard.expr);
       for (const AccessNodeId node : group.nodes) add_node(node);
       for (const Root& root : group.roots) {
         add_value(root.value);
@@ -359,6 +360,7 @@ class PlanPrinter {
          m.unrolled ? " unrolled" : "", group.block_barrier ? " block_barrier" : "",
          ids_text('n', group.nodes));
     ++indent_;
+    for (const Guard& guard : group.guards) line("where{}", guards_text({guard}));
     for (const Root& root : group.roots) {
       std::string more;
       if (root.kind == RootKind::kStore) {

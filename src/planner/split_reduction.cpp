@@ -61,7 +61,7 @@ class Splitter {
 
   RowExchange run_waiting() {
     RowExchange exchange;
-    if (!find_columns() || geometry_.lanes_along_rows || !all_stores_are_full()) return exchange;
+    if (!find_columns() || geometry_.lanes_along_rows || !stores_are_known()) return exchange;
     exchange.parts = split_atoms(splits_for_barrier());
     if (exchange.parts.empty()) return exchange;
     exchange.guards = guards_;
@@ -109,11 +109,15 @@ class Splitter {
     return false;
   }
 
-  // A value per row would be stored by every block of the row.
-  bool all_stores_are_full() const {
+  // Of every column, by the block that has it, or of the row, by the first of its blocks.
+  bool stores_are_known() const {
     for (const size_t i : cluster_.roots) {
       const StructureRoot& root = structure_.roots[i];
-      if (root.kind == RootKind::kStore && !contains_all(root.space, columns_)) return false;
+      if (root.kind != RootKind::kStore || contains_all(root.space, columns_)) continue;
+      if (std::any_of(columns_.begin(), columns_.end(),
+                      [&](AtomId atom) { return contains(root.space, atom); })) {
+        return false;
+      }
     }
     return true;
   }
@@ -147,8 +151,6 @@ class Splitter {
   int64_t splits_for_barrier() const {
     const int64_t splits = device_.sm_count / std::max<int64_t>(rows(), 1);
     if (splits < 2) return 1;
-    const int64_t columns = point_count(nodes_.pool(), columns_);
-    if (ceil_div(columns, splits * kLargeBlock) * 2 > kMostRowElements) return 1;
     const double barriers = device_.barrier_us * static_cast<double>(reduces().size());
     const double gain =
         2 * (microseconds(rows(), kLargeBlock) - microseconds(rows() * splits, kLargeBlock));
@@ -169,7 +171,7 @@ class Splitter {
         splits = splits / extent;
         continue;
       }
-      const int64_t inner = part_extent(extent, splits);
+      const int64_t inner = part_extent(extent, splits, atom == order.back());
       if (inner >= extent) break;
       const KernelNodes::Halves halves = nodes_.split(atom, inner);
       if (halves.ragged) guards_.push_back({halves.whole, 0, extent});
@@ -179,12 +181,14 @@ class Splitter {
     return atoms;
   }
 
-  // Even parts if a divisor is near, else parts of which the last one is shorter.
-  static int64_t part_extent(int64_t extent, int64_t splits) {
+  // Even parts if a divisor is near, else parts of which the last one is shorter. Parts of the
+  // innermost index are whole vectors.
+  static int64_t part_extent(int64_t extent, int64_t splits, bool innermost) {
     for (int64_t parts = splits; parts > splits / 2 && parts > 1; --parts) {
-      if (extent % parts == 0 && extent / parts % 4 == 0) return extent / parts;
+      if (extent % parts == 0 && (!innermost || extent / parts % 4 == 0)) return extent / parts;
     }
-    return ceil_div(ceil_div(extent, splits), kPartMultiple) * kPartMultiple;
+    const int64_t part = ceil_div(extent, splits);
+    return innermost ? ceil_div(part, kPartMultiple) * kPartMultiple : part;
   }
 
   KernelNodes& nodes_;

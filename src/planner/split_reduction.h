@@ -18,8 +18,7 @@ std::vector<AtomId> split_reductions(KernelNodes& nodes, const KernelStructure& 
                                      const DeviceModel& device);
 
 // The same where later columns wait for the results: the blocks of a row exchange their parts at
-// barriers, one per reduction. Only where all blocks are resident and each keeps its part of the
-// row in registers. Empty when nothing was split.
+// barriers, one per reduction. Only where all blocks are resident. Empty when nothing was split.
 struct RowExchange {
   std::vector<AtomId> parts;             // of a row, outer first
   std::vector<AccessValueId> exchanged;  // results per part

@@ -27,6 +27,7 @@ class StageBuilder {
         geometry_(make_geometry(nodes, structure, cluster, request)),
         grouper_(nodes, structure, cluster, geometry_) {
     for (const AccessValueId value : request.scratch) grouper_.add_available(value);
+    if (!request.exchanged.empty()) grouper_.set_shared_axes(request.block_axes);
   }
 
   BuiltStage run() {
@@ -244,8 +245,13 @@ class StageBuilder {
       const bool keeps = sweeps || (!kept_in_shared_ && !groups_.kept.empty());
       group.mapping.unrolled = keeps || steps * group.mapping.vector <= kMostUnrolledElements;
     }
+    if (from.once) {
+      for (const AtomId atom : request_.block_axes) {
+        group.guards.push_back({nodes_.pool().of(atom), 0, 1});
+      }
+    }
     std::set<AccessNodeId> in_group;
-    if (reads_exchanged(from)) built_.exchanges.push_back(built_.stage.groups.size());
+    note_exchange(from);
     for (const StageRoot& root : from.roots) {
       Root to;
       to.kind = root.kind;
@@ -267,16 +273,22 @@ class StageBuilder {
     built_.stage.groups.push_back(std::move(group));
   }
 
-  bool reads_exchanged(const StageGroup& group) const {
-    const std::vector<AccessValueId>& exchanged = request_.exchanged;
+  // The blocks of a row meet before the first group that reads what they have exchanged.
+  void note_exchange(const StageGroup& group) {
+    const bool waits = std::any_of(group.roots.begin(), group.roots.end(), [&](const auto& root) {
+      return std::any_of(root.trace.placed.begin(), root.trace.placed.end(),
+                         [&](const TracedRead& read) { return unmet_.count(read.value) != 0; });
+    });
+    if (waits) {
+      built_.exchanges.push_back(built_.stage.groups.size());
+      unmet_.clear();
+    }
     for (const StageRoot& root : group.roots) {
-      for (const TracedRead& read : root.trace.placed) {
-        if (std::find(exchanged.begin(), exchanged.end(), read.value) != exchanged.end()) {
-          return true;
-        }
+      const std::vector<AccessValueId>& exchanged = request_.exchanged;
+      if (std::find(exchanged.begin(), exchanged.end(), root.value) != exchanged.end()) {
+        unmet_.insert(root.value);
       }
     }
-    return false;
   }
 
   void count_traffic(const Group& group, const StageGroup& from) {
@@ -359,6 +371,7 @@ class StageBuilder {
   bool was_kept_ = false;
   std::vector<int64_t> kept_offsets_;
   int64_t row_stride_bytes_ = 0;
+  std::set<AccessValueId> unmet_;  // exchanged since the blocks of a row last met
   BuiltStage built_;
 };
 

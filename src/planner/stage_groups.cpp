@@ -120,8 +120,10 @@ void StageGrouper::consider_row_value(const Piece& piece, const std::vector<Atom
 
 void StageGrouper::add(StageGroups& groups, StageRoot root,
                        const std::vector<AtomId>& columns) const {
+  const bool once = root.kind == RootKind::kStore && !shared_axes_.empty() &&
+                    !contains_all(nodes_.atoms(root.value), shared_axes_);
   for (StageGroup& group : groups.groups) {
-    if (group.depth == root.depth && group.columns == columns) {
+    if (group.depth == root.depth && group.columns == columns && group.once == once) {
       group.roots.push_back(std::move(root));
       return;
     }
@@ -129,6 +131,7 @@ void StageGrouper::add(StageGroups& groups, StageRoot root,
   StageGroup group;
   group.depth = root.depth;
   group.columns = columns;
+  group.once = once;
   group.roots.push_back(std::move(root));
   groups.groups.push_back(std::move(group));
 }

@@ -5,6 +5,7 @@
 //                                  group 2  store exp[c] / sum
 #pragma once
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "planner/kernel_structure.h"
@@ -24,6 +25,7 @@ struct StageGroup {
   int depth = 0;
   std::vector<AtomId> columns;  // outer first; empty: values per row
   std::vector<StageRoot> roots;
+  bool once = false;  // stores that only the first of the blocks which share a row makes
 };
 
 // A value at every column that a later group needs again.
@@ -54,6 +56,9 @@ class StageGrouper {
   // A result of an earlier stage.
   void add_available(AccessValueId value) { available_[value] = 0; }
 
+  // Atoms that tell apart the blocks which share a row.
+  void set_shared_axes(std::vector<AtomId> axes) { shared_axes_ = std::move(axes); }
+
   StageGroups find();
   // Makes places of the kept values: copies of operands, roots in the groups that compute them.
   void keep(StageGroups& groups);
@@ -81,6 +86,7 @@ class StageGrouper {
   const StageGeometry& geometry_;
   // Depth from which a row value or the result of a reduce can be read.
   std::unordered_map<AccessValueId, int> available_;
+  std::vector<AtomId> shared_axes_;
   std::vector<AccessValueId> row_values_;         // topological
   std::unordered_map<AccessValueId, bool> kept_;  // true: also read at other columns
 };

@@ -197,3 +197,11 @@ TEST_CASE("the steps of two recurrences are computed where their joined sequence
             ") {axis=0}\n%c = concat(%a, %b) {axis=1}\n" + "output \"c\" %c"),
       FusionMode::kStitch);
 }
+
+TEST_CASE("statistics of few channels by blocks that share a channel, each statistic stored once") {
+  for (const auto& [batch, channels, points] :
+       {std::tuple(16, 3, 1024), std::tuple(33, 5, 1147), std::tuple(4, 2, 8)}) {
+    INFO(batch << " x " << channels << " x " << points);
+    check_on_emulator(batch_norm_graph(batch, channels, points), FusionMode::kStitch);
+  }
+}

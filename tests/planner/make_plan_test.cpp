@@ -71,6 +71,59 @@ TEST_CASE("softmax of rows that fit nowhere reads them again") {
   CHECK(kernel.bytes.bytes == 512LL * 200000 * 4 * 4);  // three reads, one write
 }
 
+TEST_CASE("GELU alone is one kernel without a barrier") {
+  const auto planned = plan_text_graph(R"(graph "gelu" {
+  input %0 "x" : f32[128,3072]
+  %1 = constant {f32[] 0.70710677} : f32[]
+  %2 = constant {f32[] 1} : f32[]
+  %3 = constant {f32[] 0.5} : f32[]
+  %4 = broadcast(%1) {axes=[]} : f32[128,3072]
+  %5 = mul(%0, %4) : f32[128,3072]
+  %6 = erf(%5) : f32[128,3072]
+  %7 = broadcast(%2) {axes=[]} : f32[128,3072]
+  %8 = add(%6, %7) : f32[128,3072]
+  %9 = mul(%0, %8) : f32[128,3072]
+  %10 = broadcast(%3) {axes=[]} : f32[128,3072]
+  %11 = mul(%9, %10) : f32[128,3072]
+  output "y" %11
+})");
+  REQUIRE(planned->plan.steps.size() == 1);
+  CHECK(planned->problems().empty());
+  CHECK(planned->stage().mapping.kind == MappingKind::kLoop);
+  CHECK(planned->kernels()[0]->bytes.bytes == 2 * 128 * 3072 * 4);
+}
+
+TEST_CASE("statistics of a batch norm and its result are one kernel") {
+  // Many channels: a block has a channel to itself.
+  const auto channels = plan_text_graph(batch_norm_graph(64, 256, 196));
+  REQUIRE(channels->plan.steps.size() == 1);
+  CHECK(channels->problems().empty());
+  CHECK(channels->kernels()[0]->bytes.bytes == channels->kernels()[0]->bytes.compulsory);
+  CHECK_FALSE(channels->kernels()[0]->cooperative);
+
+  // Few channels: blocks share one, meet twice, and the first of them stores the statistics.
+  const auto shared = plan_text_graph(batch_norm_graph(64, 3, 9216));
+  REQUIRE(shared->plan.steps.size() == 1);
+  CHECK(shared->problems().empty());
+  const Kernel& kernel = *shared->kernels()[0];
+  CHECK(kernel.cooperative);
+  REQUIRE(kernel.parts.at(0).stages.size() == 3);
+  const int64_t scratch = kernel.bytes.bytes - kernel.bytes.compulsory;
+  CHECK(kernel.bytes.compulsory == (2 * 64 * 3 * 9216 + 2 * 3) * 4);
+  CHECK(scratch * 50 < kernel.bytes.compulsory);
+  int once = 0;
+  for (const Stage& stage : kernel.parts.at(0).stages) {
+    for (const Group& group : stage.groups) once += group.guards.empty() ? 0 : 1;
+  }
+  CHECK(once == 2);
+
+  // Few channels that fit nowhere: read again, but by the whole device.
+  const auto large = plan_text_graph(batch_norm_graph(128, 3, 50176));
+  REQUIRE(large->plan.steps.size() == 1);
+  CHECK(large->problems().empty());
+  CHECK(large->kernels()[0]->parts.at(0).blocks >= 90);
+}
+
 TEST_CASE("a norm of few rows gives each row a block and two slots in turn") {
   const auto planned = plan_text_graph(kLayerNorm);
   REQUIRE(planned->plan.steps.size() == 1);

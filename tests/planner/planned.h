@@ -66,6 +66,23 @@ inline std::string softmax_graph(int rows, int columns) {
          "\n  output \"probs\" %7\n}\n";
 }
 
+// Mean and variance of every channel of x [batch, channels, points], and (x - mean) / deviation.
+inline std::string batch_norm_graph(int batch, int channels, int points) {
+  const std::string c = std::to_string(channels);
+  const std::string whole =
+      "f32[" + std::to_string(batch) + "," + c + "," + std::to_string(points) + "]";
+  const std::string count = std::to_string(static_cast<int64_t>(batch) * points);
+  return "graph \"norm\" {\ninput %x \"x\" : " + whole +
+         "\n%1 = reduce(%x) {kind=sum, axes=[0,2]}\n%2 = constant {f32[] " + count +
+         "} : f32[]\n%3 = broadcast(%2) {axes=[]} : f32[" + c +
+         "]\n%4 = div(%1, %3)\n%5 = broadcast(%4) {axes=[1]} : " + whole +
+         "\n%6 = sub(%x, %5)\n%7 = mul(%6, %6)\n%8 = reduce(%7) {kind=sum, axes=[0,2]}\n"
+         "%9 = div(%8, %3)\n%10 = sqrt(%9)\n%11 = broadcast(%10) {axes=[1]} : " +
+         whole +
+         "\n%12 = div(%6, %11)\noutput \"mean\" %4\noutput \"variance\" %9\n"
+         "output \"y\" %12\n}";
+}
+
 // dx, dweight and dbias of a layer norm over the columns.
 inline std::string norm_gradient_graph(int rows, int columns) {
   const std::string r = std::to_string(rows), c = std::to_string(columns);
