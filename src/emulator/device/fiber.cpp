@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 #ifdef __SANITIZE_ADDRESS__
+#include <pthread.h>
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
 #endif
 
 #include <cstring>
@@ -24,6 +26,52 @@ void forget_marks([[maybe_unused]] unsigned char* stack) {
 #endif
 }
 
+#ifdef __SANITIZE_ADDRESS__
+
+thread_local const Fiber* arriving = nullptr;
+
+void find_thread_stack(Fiber& fiber) {
+  pthread_attr_t attributes;
+  pthread_getattr_np(pthread_self(), &attributes);
+  void* stack = nullptr;
+  pthread_attr_getstack(&attributes, &stack, &fiber.stack_bytes);
+  pthread_attr_destroy(&attributes);
+  fiber.stack = stack;
+}
+
+void announce_switch(Fiber& from, const Fiber& to) {
+  if (from.stack == nullptr) find_thread_stack(from);
+  arriving = &to;
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
+}
+
+void confirm_switch(const Fiber& now) {
+  __sanitizer_finish_switch_fiber(now.fake_stack, nullptr, nullptr);
+}
+
+void begin_fiber() {
+  const Fiber& now = *arriving;
+  confirm_switch(now);
+  now.entry();
+}
+
+// Where the fiber starts in place of its entry.
+auto announced_entry(Fiber& fiber, const unsigned char* stack, void (*entry)()) {
+  fiber.stack = stack;
+  fiber.stack_bytes = kStackBytes;
+  fiber.fake_stack = nullptr;
+  fiber.entry = entry;
+  return begin_fiber;
+}
+
+#else
+
+void announce_switch(Fiber&, const Fiber&) {}
+void confirm_switch(const Fiber&) {}
+auto announced_entry(Fiber&, const unsigned char*, void (*entry)()) { return entry; }
+
+#endif
+
 void store_view(unsigned char* stack, const stitch_simt::ThreadView* view) {
   forget_marks(stack);
   std::memcpy(stack + stitch_simt::kViewOffset, &view, sizeof view);
@@ -40,10 +88,14 @@ void prepare_fiber(Fiber& fiber, unsigned char* stack, const stitch_simt::Thread
   fiber.context.uc_stack.ss_sp = stack;
   fiber.context.uc_stack.ss_size = kStackBytes - (1 + colour % kColours) * kCacheLine;
   fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, entry, 0);
+  makecontext(&fiber.context, announced_entry(fiber, stack, entry), 0);
 }
 
-void switch_fiber(Fiber& from, Fiber& to) { swapcontext(&from.context, &to.context); }
+void switch_fiber(Fiber& from, Fiber& to) {
+  announce_switch(from, to);
+  swapcontext(&from.context, &to.context);
+  confirm_switch(from);
+}
 
 #else
 
@@ -82,14 +134,16 @@ void prepare_fiber(Fiber& fiber, unsigned char* stack, const stitch_simt::Thread
   auto** top =
       reinterpret_cast<void**>(stack + kStackBytes - kCacheLine - colour % kColours * kCacheLine);
   *--top = nullptr;  // where a return address would lie: keeps the alignment of a call
-  *--top = reinterpret_cast<void*>(entry);
+  *--top = reinterpret_cast<void*>(announced_entry(fiber, stack, entry));
   top -= kSavedRegisters;
   std::memset(top, 0, kSavedRegisters * sizeof(void*));
   fiber.stack_pointer = top;
 }
 
 void switch_fiber(Fiber& from, Fiber& to) {
+  announce_switch(from, to);
   stitch_emulator_switch(&from.stack_pointer, to.stack_pointer);
+  confirm_switch(from);
 }
 
 #endif

@@ -25,6 +25,14 @@ struct Fiber {
 #else
   void* stack_pointer = nullptr;
 #endif
+#ifdef __SANITIZE_ADDRESS__
+  // What AddressSanitizer wants to be told at a switch; the stack of a fiber that was not prepared
+  // is its thread's.
+  const void* stack = nullptr;
+  std::size_t stack_bytes = 0;
+  void* fake_stack = nullptr;
+  void (*entry)() = nullptr;
+#endif
 };
 
 // Makes `fiber` start at `entry` when it is first switched to; `entry` never returns. The address

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace stitch::emulator {
 namespace {
@@ -308,14 +309,15 @@ CodePlace Worker::place(const void* site) const {
   return {site, block_->id, thread_ != nullptr ? thread_->linear : 0, true};
 }
 
-void Worker::report(ReportKind kind, const std::string& message, const void* site,
+void Worker::report(ReportKind kind, std::string message, const void* site,
                     const CodePlace& other) {
-  running_.reports.add({kind, launch_.kernel->name, message, place(site), other, {}, {}});
+  running_.reports.add(
+      {kind, launch_.kernel->name, std::move(message), place(site), other, {}, {}});
 }
 
-void Worker::abort_launch(ReportKind kind, const std::string& message, const void* site,
+void Worker::abort_launch(ReportKind kind, std::string&& message, const void* site,
                           const CodePlace& other) {
-  report(kind, message, site, other);
+  report(kind, std::move(message), site, other);
   running_.aborted = true;
   switch_to(nullptr);
   std::abort();

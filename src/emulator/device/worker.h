@@ -48,10 +48,11 @@ class Worker {
   void commit_copies();
   void wait_copies(unsigned pending);
 
-  [[noreturn]] void abort_launch(ReportKind kind, const std::string& message, const void* site,
+  // Leaves the thread's stack for good, without destructors: what lies on it must own nothing by
+  // then, so the message is handed over.
+  [[noreturn]] void abort_launch(ReportKind kind, std::string&& message, const void* site,
                                  const CodePlace& other = {});
-  void report(ReportKind kind, const std::string& message, const void* site,
-              const CodePlace& other = {});
+  void report(ReportKind kind, std::string message, const void* site, const CodePlace& other = {});
 
  private:
   struct ClusterSlot {
