@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "emulator/embedded_text.h"
-#include "emulator/subprocess.h"
 #include "graph/error.h"
+#include "graph/subprocess.h"
 
 namespace stitch {
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include "emulated_device.h"
 #include "emulator/image_container.h"
 #include "emulator/kernel_scan.h"
-#include "emulator/subprocess.h"
 #include "graph/error.h"
+#include "graph/subprocess.h"
 #include "kernel_files.h"
 #include "support/catch.h"
 

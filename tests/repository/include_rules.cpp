@@ -34,7 +34,8 @@ const std::vector<Layer>& layers() {
         "runtime/element_type.h", "runtime/launcher_error.h", "runtime/program_check.h",
         "runtime/program_codec.h"}},
       {"src/runtime", {"runtime"}},
-      {"src/emulator", {"emulator", "runtime", "emit_cuda/device", "graph/error.h"}},
+      {"src/emulator",
+       {"emulator", "runtime", "emit_cuda/device", "graph/error.h", "graph/subprocess.h"}},
   };
   return table;
 }

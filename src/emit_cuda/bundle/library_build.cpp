@@ -9,6 +9,7 @@
 #include "emit_cuda/bundle/bundle_name.h"
 #include "emit_cuda/bundle/launcher_object.h"
 #include "graph/error.h"
+#include "graph/subprocess.h"
 
 namespace stitch {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void run_or_throw(const std::vector<std::string>& command, const fs::path& folder) {
-  const CommandResult result = run_command(command, folder);
+  const ProcessResult result = run_process(command, folder);
   if (result.exit_code == 0) return;
   throw InternalError(fmt::format("building the bundle's library failed with exit code {}:\n{}\n{}",
                                   result.exit_code, fmt::join(command, " "), result.output));

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "emulator/subprocess.h"
+#include "graph/subprocess.h"
 
 namespace stitch::emulator {
 namespace {

@@ -6,6 +6,7 @@
 #include "emit_cuda/bundle/host_compiler.h"
 #include "emit_cuda/bundle/write_bundle.h"
 #include "emulator/host_image.h"
+#include "graph/subprocess.h"
 #include "sample_bundle.h"
 #include "support/catch.h"
 #include "temporary_folder.h"
@@ -80,7 +81,7 @@ std::vector<std::byte> sample_image() {
   return build_host_image(std::span(&unit, 1), options);
 }
 
-void expect_success(const CommandResult& result) {
+void expect_success(const ProcessResult& result) {
   INFO(result.output);
   REQUIRE(result.exit_code == 0);
 }
@@ -118,13 +119,13 @@ TEST_CASE("three models link statically into one C program") {
   }
   std::ofstream(folder.path() / "client.c") << client_text(models);
   expect_success(
-      run_command({"/usr/bin/env", "cc", "-std=c11", "-Wall", "-Werror", "-Wno-int-to-pointer-cast",
+      run_process({"/usr/bin/env", "cc", "-std=c11", "-Wall", "-Werror", "-Wno-int-to-pointer-cast",
                    "client.c", "-Ialpha/include", "-Ibeta/include", "-Igamma/include",
                    "alpha/lib/libalpha.a", "beta/lib/libbeta.a", "gamma/lib/libgamma.a", "-lstdc++",
                    "-ldl", "-lpthread", "-o", "client"},
                   folder.path()));
-  const CommandResult run =
-      run_command({"/usr/bin/env", std::string("STITCH_CUDA_DRIVER=") + STITCH_EMULATED_DRIVER,
+  const ProcessResult run =
+      run_process({"/usr/bin/env", std::string("STITCH_CUDA_DRIVER=") + STITCH_EMULATED_DRIVER,
                    "./client", "alpha", "beta", "gamma"},
                   folder.path());
   CHECK(run.output == expected);
@@ -140,13 +141,13 @@ TEST_CASE("a bundle builds from its own sources and finds itself by CMake") {
       << "cmake_minimum_required(VERSION 3.16)\nproject(client C CXX)\nadd_subdirectory(sample)\n"
          "add_executable(client client.c)\ntarget_link_libraries(client sample)\n";
   // All sources in a few units: what is tested is that they build, not how fast.
-  expect_success(run_command(
+  expect_success(run_process(
       {STITCH_CMAKE, "-S", ".", "-B", "build", "-G", "Unix Makefiles", "-DCMAKE_UNITY_BUILD=ON"},
       folder.path()));
   expect_success(
-      run_command({STITCH_CMAKE, "--build", "build", "--target", "client"}, folder.path()));
-  const CommandResult run =
-      run_command({"/usr/bin/env", std::string("STITCH_CUDA_DRIVER=") + STITCH_EMULATED_DRIVER,
+      run_process({STITCH_CMAKE, "--build", "build", "--target", "client"}, folder.path()));
+  const ProcessResult run =
+      run_process({"/usr/bin/env", std::string("STITCH_CUDA_DRIVER=") + STITCH_EMULATED_DRIVER,
                    "build/client", "sample"},
                   folder.path());
   CHECK(run.output == expected_line("sample", 1));

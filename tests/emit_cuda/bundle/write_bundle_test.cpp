@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "emit_cuda/bundle/host_compiler.h"
 #include "graph/error.h"
+#include "graph/subprocess.h"
 #include "runtime/content_hash.h"
 #include "runtime/program_codec.h"
 #include "sample_bundle.h"
@@ -158,7 +158,7 @@ TEST_CASE("the library exports the model's functions and nothing else") {
     return;
   }
   const auto listed =
-      run_command({"/usr/bin/env", "nm", "-D", "--defined-only", "-f", "posix", "lib/libsample.so"},
+      run_process({"/usr/bin/env", "nm", "-D", "--defined-only", "-f", "posix", "lib/libsample.so"},
                   folder.path() / "out");
   REQUIRE(listed.exit_code == 0);
   std::istringstream lines(listed.output);

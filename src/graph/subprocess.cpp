@@ -1,4 +1,4 @@
-#include "emulator/subprocess.h"
+#include "graph/subprocess.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 extern char** environ;
 
@@ -63,7 +64,8 @@ std::string find_program(const std::string& name) {
   for (std::size_t begin = 0; begin < folders.size();) {
     const std::size_t end = folders.find(':', begin);
     const std::string candidate = folders.substr(begin, end - begin) + '/' + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate))
+      return candidate;
     begin = end + 1;
   }
   return "";
