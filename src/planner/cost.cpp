@@ -46,4 +46,23 @@ void finish_estimate(Estimate& estimate, const DeviceModel& device) {
                       std::max({estimate.memory_us, estimate.instruction_us, estimate.floor_us});
 }
 
+double predicted_us(const Kernel& kernel, const DeviceModel& device) {
+  Estimate estimate = kernel.estimate;
+  finish_estimate(estimate, device);
+  return estimate.total_us;
+}
+
+double packed_us(std::span<const Kernel* const> kernels, const DeviceModel& device) {
+  Estimate all;
+  for (const Kernel* kernel : kernels) {
+    const Estimate& own = kernel->estimate;
+    all.memory_us += own.memory_us;
+    all.instruction_us += own.instruction_us;
+    all.barrier_us = std::max(all.barrier_us, own.barrier_us);
+    all.floor_us = std::max(all.floor_us, own.floor_us);
+  }
+  finish_estimate(all, device);
+  return all.total_us;
+}
+
 }  // namespace stitch

@@ -1,6 +1,8 @@
 // The latency evaluator: microseconds of a stage from its bytes, instructions and parallelism
 // (stitching.md 7; the compute term is FusionStitching's L = N_wave * L_warp).
 #pragma once
+#include <span>
+
 #include "planner/device_model.h"
 #include "planner/plan.h"
 
@@ -23,5 +25,10 @@ double reachable_gbps(const DeviceModel& device, const StageWork& work);
 // Adds a stage to the estimate of its kernel; total_us is left to finish_estimate.
 void add_stage_cost(Estimate& estimate, const DeviceModel& device, const StageWork& work);
 void finish_estimate(Estimate& estimate, const DeviceModel& device);
+
+// Of a kernel whose estimate may not be finished.
+double predicted_us(const Kernel& kernel, const DeviceModel& device);
+// Of independent kernels in one launch.
+double packed_us(std::span<const Kernel* const> kernels, const DeviceModel& device);
 
 }  // namespace stitch

@@ -8,6 +8,7 @@
 #include "planner/cost.h"
 #include "planner/kernel_structure.h"
 #include "planner/row_sweep.h"
+#include "planner/shared_kernel.h"
 #include "planner/split_reduction.h"
 #include "planner/stage_builder.h"
 #include "planner/turn.h"
@@ -381,6 +382,12 @@ class Building {
 }  // namespace
 
 std::variant<BuiltKernel, KernelCut> KernelBuilder::build(const KernelRequest& request) {
+  if (request.in_shared) {
+    if (std::optional<BuiltKernel> built = build_shared_kernel(plan_, buffers_, device_, request)) {
+      return std::move(*built);
+    }
+    return KernelCut{{}, "a row does not fit in shared memory"};
+  }
   return Building(plan_, buffers_, device_, request).run();
 }
 

@@ -13,6 +13,7 @@ struct KernelRequest {
   std::vector<AccessValueId> stored;  // values of these nodes that others need
   int block = 0;                      // a block size that is given; 0: free
   bool may_wait = true;               // blocks may wait for each other
+  bool in_shared = false;             // all passes through shared memory (shared_kernel.h)
   bool may_sweep = true;              // blocks may sweep over rows (row_sweep.h)
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -13,6 +15,7 @@
 #include "planner/absorb_copies.h"
 #include "planner/assembly.h"
 #include "planner/contraction_kernel.h"
+#include "planner/cost.h"
 #include "planner/device_model.h"
 #include "planner/kernel_builder.h"
 #include "planner/kernel_structure.h"
@@ -21,9 +24,14 @@
 #include "planner/plan_buffers.h"
 #include "planner/regions.h"
 #include "planner/sibling_merge.h"
+#include "planner/step_order.h"
 
 namespace stitch {
 namespace {
+
+// Of the bytes of a cut: what has to be saved before a detour through shared memory is taken, whose
+// accesses are no vectors.
+constexpr int64_t kLeastSavedShare = 16;
 
 // Nodes that are planned together: a region, or one node.
 struct WorkItem {
@@ -285,11 +293,46 @@ class Planner {
       return;
     }
     const KernelCut& cut = std::get<KernelCut>(built);
-    plan_.notes.push_back(
-        fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
+    const auto first = static_cast<std::ptrdiff_t>(steps_.size());
     for (const KernelRequest& piece : cut.pieces) {
       plan_request(piece, builder, number, cut.reason);
     }
+    if (replace_by_shared(request, builder, first)) return;
+    plan_.notes.push_back(
+        fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
+  }
+
+  // Takes one kernel that keeps everything in shared memory for the steps from `first` on, where
+  // that is possible, saves traffic and takes no longer.
+  bool replace_by_shared(KernelRequest request, KernelBuilder& builder, std::ptrdiff_t first) {
+    request.in_shared = true;
+    std::variant<BuiltKernel, KernelCut> built = builder.build(request);
+    BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
+    if (together == nullptr) return false;
+    std::vector<PlannedStep> apart(std::make_move_iterator(steps_.begin() + first),
+                                   std::make_move_iterator(steps_.end()));
+    steps_.resize(static_cast<size_t>(first));
+    int64_t bytes = 0;
+    for (const PlannedStep& step : apart) bytes += std::get<Kernel>(step.step).bytes.bytes;
+    const bool saves = (bytes - together->kernel.bytes.bytes) * kLeastSavedShare >= bytes;
+    if (saves && predicted_us(together->kernel, device_) <= level_by_level_us(apart)) {
+      steps_.push_back({std::move(together->kernel), request, std::move(together->read_bytes)});
+      return true;
+    }
+    std::move(apart.begin(), apart.end(), std::back_inserter(steps_));
+    return false;
+  }
+
+  // As if what is independent were packed.
+  double level_by_level_us(const std::vector<PlannedStep>& steps) const {
+    const std::vector<int> levels = step_levels(buffers_of(plan_, steps));
+    std::map<int, std::vector<const Kernel*>> by_level;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      by_level[levels[i]].push_back(&std::get<Kernel>(steps[i].step));
+    }
+    double us = 0;
+    for (const auto& [level, kernels] : by_level) us += packed_us(kernels, device_);
+    return us;
   }
 
   // Tensors without elements need no kernel.

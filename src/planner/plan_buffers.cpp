@@ -104,13 +104,18 @@ void PlanBuffers::drop_unused() {
   BufferLookup lookup(plan_);
   for (const Step& step : plan_.steps) {
     const StepBuffers own = lookup.of(step);
-    used.insert(own.reads.begin(), own.reads.end());
-    used.insert(own.writes.begin(), own.writes.end());
+    for (const std::vector<BufferId>* list : {&own.reads, &own.writes}) {
+      for (BufferId id : *list) {
+        for (; id.valid(); id = plan_.buffers[id.index].inside) used.insert(id);
+      }
+    }
   }
   std::vector<Buffer> kept;
   std::vector<BufferId> moved(plan_.buffers.size());
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
-    if (plan_.buffers[b].kind == BufferKind::kScratch && used.count(BufferId(b)) == 0) continue;
+    const BufferKind kind = plan_.buffers[b].kind;
+    const bool own = kind == BufferKind::kScratch || kind == BufferKind::kArena;
+    if (own && used.count(BufferId(b)) == 0) continue;
     moved[b] = BufferId(kept.size());
     kept.push_back(std::move(plan_.buffers[b]));
   }

@@ -1,6 +1,7 @@
 #include "planner/sibling_merge.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -11,8 +12,10 @@
 namespace stitch {
 namespace {
 
-// Kernels are tried when they could save this share of their bytes.
+// Kernels are tried when they could save this share of their bytes. A detour through shared memory
+// has to save more: its accesses are no vectors.
 constexpr int64_t kLeastShare = 64;
+constexpr int64_t kLeastShareInShared = 16;
 
 class SiblingMerger {
  public:
@@ -45,18 +48,22 @@ class SiblingMerger {
     const Kernel& b = std::get<Kernel>(steps_[guest].step);
     const int64_t apart = a.bytes.bytes + b.bytes.bytes;
     if (shared_bytes(host, guest) * kLeastShare < apart) return false;
-    const KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
-    std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
-    BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
-    if (together == nullptr || together->kernel.bytes.bytes >= apart) return false;
-    if (total_us(together->kernel.estimate) > packed_us(a, b)) return false;
-    if (together->kernel.why_not_larger.empty()) {
+    KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
+    const double packed = packed_us(std::array<const Kernel*, 2>{&a, &b}, device_);
+    for (const bool in_shared : {false, true}) {
+      request.in_shared = in_shared;
+      std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
+      BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
+      if (together == nullptr || predicted_us(together->kernel, device_) > packed) continue;
+      const int64_t saved = apart - together->kernel.bytes.bytes;
+      if (saved * (in_shared ? kLeastShareInShared : kLeastShare) < apart) continue;
       together->kernel.why_not_larger =
           a.why_not_larger.empty() ? b.why_not_larger : a.why_not_larger;
+      steps_[host] = {std::move(together->kernel), request, std::move(together->read_bytes)};
+      gone_[guest] = true;
+      return true;
     }
-    steps_[host] = {std::move(together->kernel), request, std::move(together->read_bytes)};
-    gone_[guest] = true;
-    return true;
+    return false;
   }
 
   int64_t shared_bytes(size_t a, size_t b) const {
@@ -80,20 +87,6 @@ class SiblingMerger {
     }
     request.may_wait = a.may_wait && b.may_wait;
     return request;
-  }
-
-  double packed_us(const Kernel& a, const Kernel& b) const {
-    Estimate both = a.estimate;
-    both.memory_us += b.estimate.memory_us;
-    both.instruction_us += b.estimate.instruction_us;
-    both.barrier_us = std::max(both.barrier_us, b.estimate.barrier_us);
-    both.floor_us = std::max(both.floor_us, b.estimate.floor_us);
-    return total_us(both);
-  }
-
-  double total_us(Estimate estimate) const {
-    finish_estimate(estimate, device_);
-    return estimate.total_us;
   }
 
   KernelBuilder& builder_;

@@ -122,8 +122,16 @@ void StageGrouper::add(StageGroups& groups, StageRoot root,
                        const std::vector<AtomId>& columns) const {
   const bool once = root.kind == RootKind::kStore && !shared_axes_.empty() &&
                     !contains_all(nodes_.atoms(root.value), shared_axes_);
+  std::vector<AtomId> inner_rows;
+  if (root.kind == RootKind::kReduce) {
+    for (const AtomId atom : nodes_.atoms(root.value)) {
+      if (contains(columns, atom)) inner_rows.push_back(atom);
+    }
+    std::sort(inner_rows.begin(), inner_rows.end());
+  }
   for (StageGroup& group : groups.groups) {
-    if (group.depth == root.depth && group.columns == columns && group.once == once) {
+    if (group.depth == root.depth && group.columns == columns && group.inner_rows == inner_rows &&
+        group.once == once) {
       group.roots.push_back(std::move(root));
       return;
     }
@@ -132,6 +140,7 @@ void StageGrouper::add(StageGroups& groups, StageRoot root,
   group.depth = root.depth;
   group.columns = columns;
   group.once = once;
+  group.inner_rows = std::move(inner_rows);
   group.roots.push_back(std::move(root));
   groups.groups.push_back(std::move(group));
 }

@@ -24,6 +24,8 @@ struct StageRoot {
 struct StageGroup {
   int depth = 0;
   std::vector<AtomId> columns;  // outer first; empty: values per row
+  // Those of `columns` that its reduces keep, sorted; none where a block's rows are what they keep.
+  std::vector<AtomId> inner_rows;
   std::vector<StageRoot> roots;
   bool once = false;  // stores that only the first of the blocks which share a row makes
 };

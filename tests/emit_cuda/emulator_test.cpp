@@ -205,3 +205,21 @@ TEST_CASE("statistics of few channels by blocks that share a channel, each stati
     check_on_emulator(batch_norm_graph(batch, channels, points), FusionMode::kStitch);
   }
 }
+
+TEST_CASE("reductions over several axes in turn meet in shared memory") {
+  for (const char* extents : {"5,13,37", "3,8,64", "2,40,6"}) {
+    const std::string e = extents;
+    const std::string n = e.substr(0, 1), c = e.substr(e.rfind(',') + 1);
+    const std::string r = e.substr(2, e.rfind(',') - 2);
+    check_on_emulator(
+        graph("input %0 \"x\" : f32[" + e + "]\n" +
+              "%1 = reduce(%0) {kind=sum, axes=[2]}\n"
+              "%2 = broadcast(%1) {axes=[0, 1]} : f32[" +
+              e + "]\n%3 = sub(%0, %2)\n%4 = reduce(%3) {kind=max, axes=[1]}\n" +
+              "%5 = broadcast(%4) {axes=[0, 2]} : f32[" + e +
+              "]\n%6 = sub(%3, %5)\n%7 = argreduce(%6) {kind=min, axis=1, last=false}\n" +
+              "%8 = reduce(%6) {kind=sum, axes=[0, 1, 2]}\n" +
+              "output \"y\" %6\noutput \"at\" %7\noutput \"all\" %8\noutput \"rows\" "
+              "%1"));
+  }
+}
