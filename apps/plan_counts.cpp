@@ -28,6 +28,7 @@ bool only_moves(const Kernel& kernel, const AccessGraph& graph) {
 PlanCounts count_plan(const Plan& plan) {
   PlanCounts counts;
   counts.regions = plan.regions;
+  counts.notes = plan.notes;
   for (const Step& step : plan.steps) {
     if (const auto* matmul = std::get_if<LibraryMatmul>(&step)) {
       ++counts.contractions;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "planner/plan.h"
 
@@ -18,6 +19,7 @@ struct PlanCounts {
   int64_t bytes = 0;              // of the memory-intensive kernels, as emulator.md defines them
   int64_t compulsory_bytes = 0;
   double predicted_us = 0;
+  std::vector<std::string> notes;  // where the plan was cut, and what is loaded again
 };
 PlanCounts count_plan(const Plan& plan);
 

@@ -22,6 +22,7 @@ void add_counts(Json& json, const PlanCounts& counts) {
   json["bytes"] = counts.bytes;
   json["compulsory_bytes"] = counts.compulsory_bytes;
   json["regions"] = counts.regions;
+  json["notes"] = counts.notes;
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ std::string verify_json(const VerifyResult& result) {
   json["copies"] = result.counts.copies;
   json["bytes"] = result.counts.bytes;
   json["compulsory_bytes"] = result.counts.compulsory_bytes;
+  json["notes"] = result.counts.notes;
   json["outputs"] = nlohmann::ordered_json::array();
   for (const DataSetVerdict& set : result.data_sets)
     for (const OutputVerdict& output : set.outputs)

@@ -25,6 +25,7 @@
 #include "planner/regions.h"
 #include "planner/sibling_merge.h"
 #include "planner/step_order.h"
+#include "planner/traffic_notes.h"
 
 namespace stitch {
 namespace {
@@ -68,6 +69,7 @@ class Planner {
     }
     name_kernels();
     buffers.lay_out();
+    for (std::string& note : traffic_notes(plan_)) plan_.notes.push_back(std::move(note));
     return std::move(plan_);
   }
 

@@ -38,6 +38,8 @@ TEST_CASE("work on one input whose blocks own different indices stays apart") {
   CHECK(kernel.parts.size() == 2);
   CHECK(kernel.bytes.compulsory == 4 * (64 * 96 + 64 + 96));
   CHECK(kernel.bytes.bytes == kernel.bytes.compulsory + 4 * 64 * 96);
+  REQUIRE(planned->plan.notes.size() == 1);
+  CHECK(planned->plan.notes[0].find("x is loaded by 2 parts") != std::string::npos);
   CHECK(planned->problems().empty());
 }
 
