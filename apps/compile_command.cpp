@@ -8,6 +8,7 @@
 #include "command.h"
 #include "compile_model.h"
 #include "console.h"
+#include "emit_cuda/bundle/staged_folder.h"
 #include "emit_cuda/bundle/write_bundle.h"
 #include "exit_code.h"
 #include "graph/error.h"
@@ -35,6 +36,7 @@ struct CompileCommandFlags {
 int compile(const CompileCommandFlags& flags) {
   const auto start = std::chrono::steady_clock::now();
   Console console(flags.console);
+  require_replaceable(flags.output, flags.bundle.force);
   CompiledModel compiled;
   import_model(flags.model.model, flags.model.import_options(), flags.compile, console, compiled);
   plan_model(flags.compile, console, compiled);

@@ -12,6 +12,7 @@
 #include "emit_cuda/stage_emitter.h"
 #include "emit_cuda/unused_variables.h"
 #include "graph/error.h"
+#include "planner/kernel_facts.h"
 
 namespace stitch {
 namespace {
@@ -79,9 +80,7 @@ class KernelEmitter {
     source.shared_bytes = kernel_.shared_bytes;
     source.cooperative = kernel_.cooperative;
     source.counter_words = kernel_.counters * kCounterWords;
-    for (const SourceId id : kernel_.sources) {
-      source.nodes.push_back(context_.graph().graph->source(id).name);
-    }
+    source.nodes = node_names(context_.graph(), kernel_);
     return source;
   }
 

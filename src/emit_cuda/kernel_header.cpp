@@ -7,6 +7,7 @@
 
 #include "emit_cuda/code_writer.h"
 #include "graph/error.h"
+#include "planner/kernel_facts.h"
 
 namespace stitch {
 namespace {
@@ -215,9 +216,7 @@ std::string kernel_header(KernelContext& context) {
         std::string(title.size() < width ? width - title.size() : 2, ' ') + "cooperative launch";
   }
   entry(out, "kernel", title);
-  std::vector<std::string> nodes;
-  for (const SourceId id : kernel.sources) nodes.push_back(context.graph().graph->source(id).name);
-  entry(out, "nodes", factored_names(std::move(nodes)));
+  entry(out, "nodes", factored_names(node_names(context.graph(), kernel)));
   int group_number = 1;
   for (size_t p = 0; p < kernel.parts.size(); ++p) {
     const Part& part = kernel.parts[p];

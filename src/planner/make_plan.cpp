@@ -18,8 +18,10 @@
 #include "planner/cost.h"
 #include "planner/device_model.h"
 #include "planner/kernel_builder.h"
+#include "planner/kernel_facts.h"
 #include "planner/kernel_structure.h"
 #include "planner/launch.h"
+#include "planner/naming.h"
 #include "planner/packing.h"
 #include "planner/plan_buffers.h"
 #include "planner/regions.h"
@@ -349,7 +351,7 @@ class Planner {
     int number = 0;
     for (Step& step : plan_.steps) {
       if (Kernel* const kernel = std::get_if<Kernel>(&step)) {
-        kernel->name = kernel_name(number, *plan_.graph.graph, kernel->sources);
+        kernel->name = name_of(*kernel, number);
         int twin_number = 0;
         for (Kernel& twin : kernel->twin) {
           twin.name = kernel->name + "_twin";
@@ -358,6 +360,12 @@ class Planner {
       }
       ++number;
     }
+  }
+
+  std::string name_of(const Kernel& kernel, int number) const {
+    if (!kernel.sources.empty()) return kernel_name(number, *plan_.graph.graph, kernel.sources);
+    const AccessValueId copied = copied_value(plan_.graph, kernel);
+    return copy_kernel_name(number, copied.valid() ? plan_.graph.value(copied).name : "");
   }
 
   const PlanOptions& options_;

@@ -89,6 +89,14 @@ std::string kernel_name(int number, const Graph& graph, std::span<const SourceId
   return name;
 }
 
+std::string copy_kernel_name(int number, std::string_view value_name) {
+  std::string name = fmt::format("k{:02}_copy", number);
+  const Path parts = path_parts(value_name);
+  const std::string word = parts.empty() ? "" : snake_case(parts.back());
+  if (!word.empty()) append_word(name, "of_" + word);
+  return name;
+}
+
 std::string BufferNames::take(std::string_view value_name) {
   const Path parts = path_parts(value_name);
   std::string base = parts.empty() ? "" : snake_case(parts.back());

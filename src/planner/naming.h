@@ -14,6 +14,9 @@ namespace stitch {
 //   "k03_encoder_layer_0_attention_softmax_add"; lower snake case, at most 48 characters.
 std::string kernel_name(int number, const Graph& graph, std::span<const SourceId> sources);
 
+// Of a kernel without ONNX nodes, because an output is an input or a constant: "k00_copy_of_x".
+std::string copy_kernel_name(int number, std::string_view value_name);
+
 // Hands out buffer names: the last part of the ONNX value's name as a C identifier, made unique by
 // a number at its end.
 class BufferNames {

@@ -150,12 +150,27 @@ TEST_CASE("a folder that stitchc did not make is replaced on request only") {
         "help: choose another folder, or pass --force to replace it\n");
   CHECK(fs::exists(bundle + "/thesis.txt"));
   CHECK(files_in(bundle, ".json") == 0);
+  // Refused before any work: a model that is not there is not even looked for.
+  CHECK(run_stitchc({"compile", model.beside("absent.onnx"), "-o", bundle}).err == refused.err);
 
   std::vector<std::string> forced = command;
   forced.push_back("--force");
   CHECK(run_stitchc(forced).exit_code == 0);
   CHECK(fs::exists(bundle + "/manifest.json"));
   CHECK(run_stitchc(command).exit_code == 0);  // stitchc made it by now
+}
+
+TEST_CASE("an output that is an input is a kernel that says what it copies") {
+  const TemporaryFolder folder;
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"4", "8"}).node("Identity", {"x"}, {"y"}).output("y");
+  const std::string file = model.save(folder.path() / "model.onnx").string();
+  const std::string bundle = (folder.path() / "bundle").string();
+  REQUIRE(run_stitchc({"compile", file, "-o", bundle}).exit_code == 0);
+  const Json manifest = Json::parse(run_stitchc({"inspect", bundle, "--json"}).out);
+  const Json& kernel = manifest["architectures"][0]["kernels"][0];
+  CHECK(kernel["name"] == "k00_copy_of_x");
+  CHECK(kernel["nodes"] == std::vector<std::string>{"copy of x"});
 }
 
 TEST_CASE("an architecture that NVRTC cannot compile for is a matter of the device") {

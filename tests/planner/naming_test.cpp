@@ -24,6 +24,12 @@ TEST_CASE("kernel names stay short and are C identifiers") {
   CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos);
 }
 
+TEST_CASE("a kernel without ONNX nodes says what it copies") {
+  CHECK(copy_kernel_name(0, "x") == "k00_copy_of_x");
+  CHECK(copy_kernel_name(7, "/encoder/Past.Key") == "k07_copy_of_past_key");
+  CHECK(copy_kernel_name(1, "") == "k01_copy");
+}
+
 TEST_CASE("buffers take the last part of the name, and a number when it is taken") {
   BufferNames names;
   CHECK(names.take("/encoder/layer.0/Add_output_0") == "add_output_0");

@@ -16,15 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_replaceable(const fs::path& target, bool overwrite_anything) {
-  if (!fs::exists(target) || overwrite_anything) return;
-  if (fs::is_directory(target) && (fs::is_empty(target) || is_bundle(target))) return;
-  throw ModelError(
-      fmt::format("'{}' exists and was not made by stitchc\n"
-                  "help: choose another folder, or pass --force to replace it",
-                  target.string()));
-}
-
 fs::path make_staging(const fs::path& target) {
   const fs::path parent = target.parent_path();
   std::error_code error;
@@ -42,10 +33,19 @@ fs::path make_staging(const fs::path& target) {
 
 }  // namespace
 
+void require_replaceable(const fs::path& target, bool overwrite_anything) {
+  if (!fs::exists(target) || overwrite_anything) return;
+  if (fs::is_directory(target) && (fs::is_empty(target) || is_bundle(target))) return;
+  throw ModelError(
+      fmt::format("'{}' exists and was not made by stitchc\n"
+                  "help: choose another folder, or pass --force to replace it",
+                  target.string()));
+}
+
 StagedFolder::StagedFolder(fs::path target, bool overwrite_anything)
     : target_(fs::absolute(target).lexically_normal()) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "out/" is "out"
-  check_replaceable(target_, overwrite_anything);
+  require_replaceable(target_, overwrite_anything);
   staging_ = make_staging(target_);
 }
 

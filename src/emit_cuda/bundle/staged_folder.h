@@ -6,10 +6,13 @@
 
 namespace stitch {
 
+// ModelError when `target` exists and may not be replaced: it is neither empty nor a bundle, and
+// `overwrite_anything` is false. For callers that want to know before they do the work.
+void require_replaceable(const std::filesystem::path& target, bool overwrite_anything);
+
 class StagedFolder {
  public:
-  // Throws ModelError when `target` exists and may not be replaced: it is neither empty nor a
-  // bundle, and `overwrite_anything` is false.
+  // As require_replaceable.
   StagedFolder(std::filesystem::path target, bool overwrite_anything);
   ~StagedFolder();  // removes what was not committed
   StagedFolder(const StagedFolder&) = delete;
