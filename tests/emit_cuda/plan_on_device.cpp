@@ -80,6 +80,14 @@ CUresult PlanOnDevice::launch(const LoadedKernels& kernels, const KernelSource& 
   shape.block = static_cast<unsigned>(source.block);
   shape.shared_bytes = static_cast<unsigned>(source.shared_bytes);
   shape.cooperative = source.cooperative;
+  // As the launcher does: more than a kernel may have without asking.
+  constexpr unsigned kSharedBytesWithoutAsking = 48 << 10;
+  if (shape.shared_bytes > kSharedBytesWithoutAsking) {
+    const CUresult result = cuFuncSetAttribute(kernels.function(source.name.c_str()),
+                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               static_cast<int>(shape.shared_bytes));
+    if (result != CUDA_SUCCESS) return result;
+  }
   return kernels.launch(source.name.c_str(), shape, arguments);
 }
 
