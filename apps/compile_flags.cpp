@@ -13,7 +13,19 @@ namespace stitch {
 
 namespace {
 
-const std::vector<std::string> kFusionModes = {"none", "stitch"};
+std::vector<std::string> fusion_mode_names() {
+  std::vector<std::string> names;
+  for (const FusionModeName& mode : kFusionModes) names.emplace_back(mode.name);
+  return names;
+}
+
+std::string fusion_mode_help() {
+  std::string help;
+  for (const FusionModeName& mode : kFusionModes)
+    help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", mode.name, mode.help);
+  return help;
+}
+
 const std::vector<std::string> kContractionModes = {"library", "own"};
 
 size_t index_of(const std::vector<std::string>& names, const std::string& flag,
@@ -52,8 +64,7 @@ PlanOptions CompileFlags::plan_options(const std::string& architecture) const {
   PlanOptions options;
   options.architecture = architecture;
   options.device = target;
-  options.fusion =
-      index_of(kFusionModes, "--fusion", fusion) == 0 ? FusionMode::kNone : FusionMode::kStitch;
+  options.fusion = kFusionModes[index_of(fusion_mode_names(), "--fusion", fusion)].mode;
   options.contractions = index_of(kContractionModes, "--contractions", contractions) == 0
                              ? ContractionMode::kLibrary
                              : ContractionMode::kOwn;
@@ -74,9 +85,7 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
                   "device model to plan for instead of the architecture's default: v100, t4, a10, "
                   "a100, l4, h100, h200, b200")
       ->type_name("DEVICE");
-  command
-      .add_option("--fusion", flags.fusion, "none: a kernel per op; stitch: the planner's choice")
-      ->type_name("MODE");
+  command.add_option("--fusion", flags.fusion, fusion_mode_help())->type_name("MODE");
   command
       .add_option("--contractions", flags.contractions,
                   "library: matmuls by cuBLASLt; own: generated kernels that need the driver only")

@@ -43,47 +43,68 @@ BlockNumbers numbers_in_grid(const std::string& flat, const StageMapping& mappin
 }
 
 void PartEmitter::emit(CodeWriter& writer) {
-  // A stage of another mapping is a block of its own: its rows are other rows.
-  const auto emit_from = [&](auto&& self, size_t s, const StageFrame* before) -> void {
-    if (s == part_.stages.size()) return;
-    const Stage& stage = part_.stages[s];
-    if (s > 0) {
-      emit_separation(writer, part_.stages[s - 1], stage);
-      if (before != nullptr && stage.mapping.passes == 1 &&
-          same_mapping(part_.stages[s - 1].mapping, stage.mapping)) {
-        writer.comment(fmt::format("stage {}: the mapping of the stage before", s + 1));
-        for (const Group& group : stage.groups) {
-          if (group.block_barrier) writer.line("__syncthreads();");
-          GroupEmitter(context_, *before, group, {group_++}).emit(writer);
-        }
-        self(self, s + 1, before);
-        return;
-      }
+  const std::vector<Stage>& stages = part_.stages;
+  for (size_t first = 0; first < stages.size();) {
+    size_t end = first + 1;
+    while (end < stages.size() && stages[end].before != Separation::kGridBarrier) ++end;
+    if (first > 0) {
+      emit_separation(writer, stages[first - 1], stages[first]);
       context_.registers().clear();
     }
-    if (stage.mapping.kind == MappingKind::kContraction) {
-      ContractionEmitter(context_, stage, numbers_, &group_).emit(writer);
-      self(self, s + 1, nullptr);
-      return;
+    // Every block comes to the barriers; some have nothing to do between them.
+    const StageMapping& m = stages[first].mapping;
+    const bool some = stages.size() > 1 && m.kind != MappingKind::kContraction &&
+                      m.grid_x * m.grid_y < part_.blocks;
+    if (first == 0 && !some) {
+      emit_stages(writer, first, end, nullptr);
+    } else {
+      const auto block =
+          writer.block(some ? fmt::format("if ({} < {})", flat_, m.grid_x * m.grid_y) : "");
+      emit_stages(writer, first, end, nullptr);
     }
-    const auto body = [&] {
-      StageFrame frame(context_, stage, numbers_);
-      frame.declare(writer);
-      const bool last = s + 1 == part_.stages.size();
-      emit_passes(writer, frame, last);
-      emit_row_sums(writer, frame);
-      self(self, s + 1, stage.mapping.passes == 1 ? &frame : nullptr);
-    };
-    if (s == 0) {
-      body();
-      return;
+    first = end;
+  }
+}
+
+// Stages between two barriers of all blocks. One of another mapping than the stage before it is a
+// block of its own: its rows are other rows.
+void PartEmitter::emit_stages(CodeWriter& writer, size_t s, size_t end, const StageFrame* before) {
+  if (s == end) return;
+  const Stage& stage = part_.stages[s];
+  if (stage.mapping.kind == MappingKind::kContraction) {
+    ContractionEmitter(context_, stage, numbers_, &group_).emit(writer);
+  } else if (before != nullptr && stage.mapping.passes == 1 &&
+             same_mapping(before->mapping(), stage.mapping)) {
+    writer.comment(fmt::format("stage {}: the mapping of the stage before", s + 1));
+    for (const Group& group : stage.groups) {
+      if (group.block_barrier) writer.line("__syncthreads();");
+      GroupEmitter(context_, *before, group, {group_++}).emit(writer);
     }
-    const int64_t blocks = stage.mapping.grid_x * stage.mapping.grid_y;
-    const bool some = stage.before == Separation::kGridBarrier && blocks < part_.blocks;
-    const auto block = writer.block(some ? fmt::format("if ({} < {})", flat_, blocks) : "");
-    body();
-  };
-  emit_from(emit_from, 0, nullptr);
+    emit_next(writer, s, end, before);
+    return;
+  } else {
+    StageFrame frame(context_, stage, numbers_);
+    frame.declare(writer);
+    emit_passes(writer, frame, s + 1 == part_.stages.size());
+    emit_row_sums(writer, frame);
+    emit_next(writer, s, end, stage.mapping.passes == 1 ? &frame : nullptr);
+    return;
+  }
+  emit_next(writer, s, end, nullptr);
+}
+
+void PartEmitter::emit_next(CodeWriter& writer, size_t s, size_t end, const StageFrame* frame) {
+  if (s + 1 == end) return;
+  const Stage& stage = part_.stages[s + 1];
+  emit_separation(writer, part_.stages[s], stage);
+  if (frame != nullptr && stage.mapping.passes == 1 &&
+      same_mapping(frame->mapping(), stage.mapping)) {
+    emit_stages(writer, s + 1, end, frame);
+    return;
+  }
+  context_.registers().clear();
+  const auto block = writer.block("");
+  emit_stages(writer, s + 1, end, nullptr);
 }
 
 // What the rows of all passes add to is declared before the loop.

@@ -22,6 +22,8 @@ class PartEmitter {
   int next_group() const { return group_; }
 
  private:
+  void emit_stages(CodeWriter& writer, size_t s, size_t end, const StageFrame* before);
+  void emit_next(CodeWriter& writer, size_t s, size_t end, const StageFrame* frame);
   void emit_passes(CodeWriter& writer, const StageFrame& frame, bool last);
   void emit_rows(CodeWriter& writer, const StageFrame& frame, bool may_return);
   void emit_row_sums(CodeWriter& writer, const StageFrame& frame);

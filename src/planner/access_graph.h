@@ -48,12 +48,12 @@ enum class AccessKind : uint8_t {
   kArgReduce,    // the result is `expression` at the point of `reduced` that wins
   kContraction,  // sum over `reduced` of operand 0 times operand 1; operand 2, where there is one,
                  // is added to the sum (library calls only, see absorb_bias.h)
-  kScan,     // cumulative along the atoms `reduced`, which `axes` holds too
-  kSort,     // top_k: operand 0 is read over `axes` without the atoms of the dim of attribute
-             // `axis` of the results, and over `reduced`, the whole of that dim
-  kScatter,  // operand 0, read over `axes`, is copied; then for each point of `reduced` operand 1
-             // updates the element `target`. A dim whose target is none is taken from operands
-             // 2, 3, ... in turn: wrapped once if negative; outside of the result: no update
+  kScan,         // cumulative along the atoms `reduced`, which `axes` holds too
+  kSort,         // top_k: operand 0 is read over `axes` without the atoms of the dim of attribute
+                 // `axis` of the results, and over `reduced`, the whole of that dim
+  kScatter,   // operand 0, read over `axes`, is copied; then for each point of `reduced` operand 1
+              // updates the element `target`. A dim whose target is none is taken from operands
+              // 2, 3, ... in turn: wrapped once if negative; outside of the result: no update
   kAssembly,  // a copy whose pieces are computed in place; nothing is left to do (assembly.h)
 };
 

@@ -1,20 +1,15 @@
 // Builds one kernel from a set of nodes, or says where the set has to be cut. Independent parts
 // come as a cut too: each is built with clones of its own, and packing joins them.
 #pragma once
-#include <map>
 #include <variant>
 
 #include "planner/device_model.h"
+#include "planner/kernel_assembly.h"
 #include "planner/kernel_cut.h"
 #include "planner/plan.h"
 #include "planner/plan_buffers.h"
 
 namespace stitch {
-
-struct BuiltKernel {
-  Kernel kernel;
-  std::map<AccessValueId, int64_t> read_bytes;  // of each operand, what is read at least once
-};
 
 class KernelBuilder {
  public:

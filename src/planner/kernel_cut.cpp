@@ -85,7 +85,11 @@ class Cutter {
         if (available.count(source) == 0) open.push_back(source);
       }
     }
-    return {{needed.begin(), needed.end()}, stored};
+    KernelRequest piece = request_;
+    piece.nodes.assign(needed.begin(), needed.end());
+    piece.stored = stored;
+    piece.block = 0;
+    return piece;
   }
 
   bool is_requested(AccessNodeId node) const {

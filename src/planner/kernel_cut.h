@@ -1,11 +1,19 @@
 // Where a set of nodes that is no single kernel is cut: level by level, or part by part.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "planner/kernel_structure.h"
 
 namespace stitch {
+
+// Barriers of all blocks inside of a kernel.
+enum class GridBarriers : uint8_t {
+  kNever,
+  kWhereFaster,  // than kernels of their own, as far as the estimate says
+  kAlways,
+};
 
 // A kernel that is asked for.
 struct KernelRequest {
@@ -14,7 +22,9 @@ struct KernelRequest {
   int block = 0;                      // a block size that is given; 0: free
   bool may_wait = true;               // blocks may wait for each other
   bool in_shared = false;             // all passes through shared memory (shared_kernel.h)
+  bool may_be_in_shared = true;       // that may be tried
   bool may_sweep = true;              // blocks may sweep over rows (row_sweep.h)
+  GridBarriers grid = GridBarriers::kWhereFaster;
 };
 
 // The request as several kernels, in launch order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -28,6 +29,7 @@
 #include "planner/sibling_merge.h"
 #include "planner/step_order.h"
 #include "planner/traffic_notes.h"
+#include "planner/xla_fusion.h"
 
 namespace stitch {
 namespace {
@@ -36,10 +38,11 @@ namespace {
 // accesses are no vectors.
 constexpr int64_t kLeastSavedShare = 16;
 
-// Nodes that are planned together: a region, or one node.
+// Nodes that are planned together: a region, a part of one, or one node.
 struct WorkItem {
-  std::vector<AccessNodeId> nodes;  // topological
-  bool stitched = true;
+  std::vector<AccessNodeId> nodes;       // topological
+  bool stitched = true;                  // may take in the contraction that heads it
+  std::optional<KernelRequest> request;  // what it stores and may do; none: all that others read
 };
 
 class Planner {
@@ -55,13 +58,20 @@ class Planner {
 
   Plan run() {
     require_known_kinds();
-    const std::vector<WorkItem> items = in_launch_order(work_items());
-    find_readers(items);
+    std::vector<WorkItem> items = work_items();
+    if (options_.fusion == FusionMode::kXla) {
+      is_stored_ = read_by_anybody();
+    } else {
+      items = in_launch_order(std::move(items));
+      find_readers(items);
+    }
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
     for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
-    if (options_.fusion == FusionMode::kStitch) {
+    if (options_.fusion == FusionMode::kXla)
+      steps_ = stitch::in_launch_order(plan_, std::move(steps_));
+    if (options_.fusion != FusionMode::kNone) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
       steps_ = pack_kernels(plan_, builder, std::move(steps_));
     }
@@ -122,17 +132,59 @@ class Planner {
   std::vector<WorkItem> work_items() {
     std::vector<WorkItem> items;
     int64_t fusions = 0;
+    const std::vector<bool> outside = read_outside_of_regions();
     for (const Region& region : depth_regions(plan_.graph)) {
-      const bool stitched = options_.fusion == FusionMode::kStitch &&
-                            (region.nodes.size() < 2 || fusions++ < options_.max_fusions);
-      if (stitched) {
-        items.push_back({region.nodes, true});
-        continue;
+      const bool may_fuse = region.nodes.size() < 2 || fusions++ < options_.max_fusions;
+      switch (may_fuse ? options_.fusion : FusionMode::kNone) {
+        case FusionMode::kNone:
+          for (const AccessNodeId node : region.nodes) items.push_back({{node}, false, {}});
+          break;
+        case FusionMode::kXla:
+          for (KernelRequest& kernel : fuse_like_xla(plan_.graph, region.nodes, outside)) {
+            items.push_back({kernel.nodes, false, std::move(kernel)});
+          }
+          break;
+        case FusionMode::kAStitch:
+        case FusionMode::kStitch:
+          items.push_back({region.nodes, true, {}});
+          break;
       }
-      for (const AccessNodeId node : region.nodes) items.push_back({{node}, false});
     }
     add_contractions(items);
     return items;
+  }
+
+  // What kernels of one node store where kernels overlap.
+  std::vector<bool> read_by_anybody() const {
+    std::vector<bool> read(plan_.graph.values.size(), false);
+    for (size_t n = 0; n < node_count_; ++n) {
+      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
+        read[source.index] = true;
+      }
+    }
+    for (const AccessOutput& output : plan_.graph.outputs) read[output.value.index] = true;
+    return read;
+  }
+
+  // By value: whether a node of no region or of another one reads it, or it is an output.
+  std::vector<bool> read_outside_of_regions() const {
+    std::vector<size_t> region_of(node_count_, kNoRegion);
+    const std::vector<Region> regions = depth_regions(plan_.graph);
+    for (size_t r = 0; r < regions.size(); ++r) {
+      for (const AccessNodeId node : regions[r].nodes) region_of[node.index] = r;
+    }
+    std::vector<bool> outside(plan_.graph.values.size(), false);
+    for (size_t n = 0; n < node_count_; ++n) {
+      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
+        const AccessNodeId producer = plan_.graph.value(source).producer;
+        if (producer.valid() &&
+            (region_of[n] == kNoRegion || region_of[producer.index] != region_of[n])) {
+          outside[source.index] = true;
+        }
+      }
+    }
+    for (const AccessOutput& output : plan_.graph.outputs) outside[output.value.index] = true;
+    return outside;
   }
 
   // A contraction that is no matter of tiles (matrix times vector, depthwise) is a sum of products
@@ -167,7 +219,7 @@ class Planner {
         nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
                      AccessNodeId(n));
       } else {
-        items.push_back({{AccessNodeId(n)}, false});
+        items.push_back({{AccessNodeId(n)}, false, {}});
       }
     }
   }
@@ -270,8 +322,11 @@ class Planner {
       steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt, {}});
       return;
     }
+    if (item.request) return plan_request(*item.request, builder, number);
     KernelRequest request;
     request.nodes = item.nodes;
+    request.grid = options_.fusion == FusionMode::kAStitch ? GridBarriers::kAlways
+                                                           : GridBarriers::kWhereFaster;
     for (const AccessNodeId member : item.nodes) {
       for (const AccessValueId result : plan_.graph.node(member).results) {
         if (is_stored_[result.index]) request.stored.push_back(result);
@@ -301,7 +356,7 @@ class Planner {
     for (const KernelRequest& piece : cut.pieces) {
       plan_request(piece, builder, number, cut.reason);
     }
-    if (replace_by_shared(request, builder, first)) return;
+    if (request.may_be_in_shared && replace_by_shared(request, builder, first)) return;
     plan_.notes.push_back(
         fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
   }
@@ -368,6 +423,7 @@ class Planner {
     return copy_kernel_name(number, copied.valid() ? plan_.graph.value(copied).name : "");
   }
 
+  static constexpr size_t kNoRegion = static_cast<size_t>(-1);
   const PlanOptions& options_;
   const DeviceModel& device_;
   Plan plan_;

@@ -5,14 +5,11 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "planner/fusion_mode.h"
 #include "planner/plan.h"
 
 namespace stitch {
 
-enum class FusionMode : uint8_t {
-  kNone,    // a kernel per arithmetic node
-  kStitch,  // depth regions as kernels, cut only where legality or the estimate says so
-};
 enum class ContractionMode : uint8_t {
   kLibrary,  // matrix products by cuBLASLt, convolutions by own kernels
   kOwn,      // all by own kernels

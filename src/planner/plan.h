@@ -43,7 +43,7 @@ struct Buffer {
   std::vector<int64_t> extents;
   std::vector<int64_t> strides;  // elements
   AccessValueId value;           // whose elements it holds (reads name values, not buffers)
-  BufferId inside;               // the buffer that it is a range of; its kind and index are the same
+  BufferId inside;  // the buffer that it is a range of; its kind and index are the same
 };
 
 // ---- where values live ------------------------------------------------------------------------

@@ -8,8 +8,8 @@
 namespace stitch {
 
 constexpr auto enumerator_names(AccessKind) {
-  return std::to_array<std::string_view>(
-      {"elementwise", "index", "reduce", "arg_reduce", "contraction", "scan", "sort", "scatter", "assembly"});
+  return std::to_array<std::string_view>({"elementwise", "index", "reduce", "arg_reduce",
+                                          "contraction", "scan", "sort", "scatter", "assembly"});
 }
 constexpr auto enumerator_names(AccessValueKind) {
   return std::to_array<std::string_view>({"input", "constant", "node"});

@@ -51,6 +51,7 @@ class SiblingMerger {
     KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
     const double packed = packed_us(std::array<const Kernel*, 2>{&a, &b}, device_);
     for (const bool in_shared : {false, true}) {
+      if (in_shared && !request.may_be_in_shared) break;
       request.in_shared = in_shared;
       std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
       BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
@@ -86,6 +87,9 @@ class SiblingMerger {
       }
     }
     request.may_wait = a.may_wait && b.may_wait;
+    request.may_be_in_shared = a.may_be_in_shared && b.may_be_in_shared;
+    request.may_sweep = a.may_sweep && b.may_sweep;
+    request.grid = std::min(a.grid, b.grid);
     return request;
   }
 

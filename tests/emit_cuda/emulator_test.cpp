@@ -223,3 +223,19 @@ TEST_CASE("reductions over several axes in turn meet in shared memory") {
               "%1"));
   }
 }
+
+TEST_CASE("modes that are compared with the planner's own choice compute the same") {
+  for (const FusionMode mode : {FusionMode::kXla, FusionMode::kAStitch}) {
+    check_on_emulator(softmax_graph(40, 70), mode);
+    check_on_emulator(norm_gradient_graph(64, 96), mode);
+    check_on_emulator(batch_norm_graph(8, 5, 64), mode);
+    // A result of each row that every column needs, twice over: barriers in mode astitch.
+    check_on_emulator(graph("input %0 \"x\" : f32[300,200]\n"
+                            "%1 = reduce(%0) {kind=sum, axes=[1]}\n"
+                            "%2 = broadcast(%1) {axes=[0]} : f32[300,200]\n%3 = sub(%0, %2)\n"
+                            "%4 = reduce(%3) {kind=max, axes=[0]}\n"
+                            "%5 = broadcast(%4) {axes=[1]} : f32[300,200]\n%6 = div(%3, %5)\n"
+                            "%7 = reduce(%6) {kind=sum, axes=[1]}\noutput \"y\" %7"),
+                      mode);
+  }
+}

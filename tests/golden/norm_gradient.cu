@@ -14,7 +14,7 @@
 // values   normalised, scaled: register arrays;  row_mean, row_mean_scaled, row_sum: registers; 
 //          row_sum: scratch
 // bytes    102.5 MB, of which 100.7 MB compulsory
-// limit    memory, 60.3 us on a100 (uncalibrated)
+// limit    memory, 60.7 us on a100 (uncalibrated)
 #include "grid.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"
@@ -244,7 +244,7 @@ k00_norm_grad_mul_reduce_mean_sub_twin1(const float* __restrict__ gradient,
 //   group 2  sum -> weight_gradient (output), bias_gradient (output)
 // values   row_sum: registers;  row_sum: scratch
 // bytes    67.2 MB, of which 67.1 MB compulsory
-// limit    memory, 39.6 us on a100 (uncalibrated)
+// limit    memory, 39.8 us on a100 (uncalibrated)
 #include "grid.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"

@@ -363,3 +363,43 @@ TEST_CASE("a matrix times a vector heads the region that reads it") {
   CHECK(planned->problems().empty());
   CHECK(planned->plan.steps.size() == 1);
 }
+
+TEST_CASE("modes differ in what may stand behind a reduce") {
+  PlanOptions options;
+  options.device = "a100";
+  const auto kernels = [&](const std::string& graph, FusionMode mode) {
+    options.fusion = mode;
+    const auto planned = plan_text_graph(graph, options);
+    CHECK(planned->problems().empty());
+    return planned->kernels().size();
+  };
+  // max; sum of exp; quotient. A reduce ends its kernel in mode xla.
+  CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kNone) == 5);
+  CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kXla) == 3);
+  CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kAStitch) == 1);
+  // Two sums, the root that a broadcast reads, the rest.
+  CHECK(kernels(kLayerNorm, FusionMode::kXla) == 4);
+  CHECK(kernels(kLayerNorm, FusionMode::kAStitch) == 1);
+}
+
+TEST_CASE("blocks of a kernel meet at a barrier where rows change hands, if that is asked for") {
+  PlanOptions options;
+  options.device = "a100";
+  options.fusion = FusionMode::kAStitch;
+  const auto planned = plan_text_graph(R"(graph "two" {
+  input %0 "x" : f32[4096,1024]
+  %1 = reduce(%0) {kind=sum, axes=[1]} : f32[4096]
+  %2 = broadcast(%1) {axes=[0]} : f32[4096,1024]
+  %3 = sub(%0, %2) : f32[4096,1024]
+  %4 = reduce(%3) {kind=max, axes=[0]} : f32[1024]
+  output "y" %4
+})",
+                                       options);
+  REQUIRE(planned->kernels().size() == 1);
+  CHECK(planned->problems().empty());
+  const Kernel& kernel = *planned->kernels()[0];
+  REQUIRE(kernel.parts.at(0).stages.size() == 2);
+  CHECK(kernel.parts[0].stages[1].before == Separation::kGridBarrier);
+  CHECK(kernel.cooperative);
+  CHECK(kernel.twin.size() == 2);
+}
