@@ -13,6 +13,7 @@
 #include "graph/error.h"
 #include "graph/passes.h"
 #include "plan_counts.h"
+#include "planner/explain.h"
 #include "planner/plan_text.h"
 #include "spills.h"
 
@@ -81,6 +82,15 @@ std::vector<std::byte> host_image(const PlannedArchitecture& planned,
   return build_host_image(units, options);
 }
 
+// What the planner decided, then why each value goes through memory.
+void explain(const Plan& plan, const CompileFlags& flags, Console& console) {
+  const std::string otherwise = fmt::format("--fusion {} joins them no further", flags.fusion);
+  for (const std::string& note : plan.notes)
+    console.line(fmt::format("{}: {}", plan.architecture, note));
+  for (const PlanEdge& edge : plan_edges(plan, otherwise))
+    console.line(fmt::format("{}: {}", plan.architecture, edge_text(plan, edge)));
+}
+
 }  // namespace
 
 void import_model(const fs::path& model, const ImportOptions& options, const CompileFlags& flags,
@@ -118,8 +128,7 @@ void plan_model(const CompileFlags& flags, Console& console, CompiledModel& comp
   console.stage("plan", text);
   if (flags.explain)
     for (const PlannedArchitecture& planned : compiled.architectures)
-      for (const std::string& note : planned.plan.notes)
-        console.line(fmt::format("{}: {}", planned.plan.architecture, note));
+      explain(planned.plan, flags, console);
 }
 
 void build_kernels(const CompileFlags& flags, HostImages host, Console& console,

@@ -8,6 +8,7 @@
 #include "console.h"
 #include "exit_code.h"
 #include "model_flags.h"
+#include "plan_comparison.h"
 #include "plan_counts.h"
 #include "plan_report.h"
 #include "planner/plan_text.h"
@@ -21,6 +22,7 @@ struct PlanCommandFlags {
   ModelFlags model;
   CompileFlags compile;
   bool text = false;
+  bool compare = false;
   ConsoleOptions console;
 };
 
@@ -37,14 +39,10 @@ std::string plan_table(const CompiledModel& compiled) {
                {"predicted"}});
   for (const PlannedArchitecture& planned : compiled.architectures) {
     const PlanCounts counts = count_plan(planned.plan);
-    const double ratio =
-        counts.compulsory_bytes == 0
-            ? 1.0
-            : static_cast<double>(counts.bytes) / static_cast<double>(counts.compulsory_bytes);
     table.add_row({planned.plan.architecture, planned.plan.device, with_thousands(counts.regions),
                    with_thousands(counts.kernels), with_thousands(counts.contractions),
                    with_thousands(counts.copies), with_thousands(counts.grid_barriers),
-                   readable_bytes(counts.bytes), fmt::format("{:.2f}", ratio),
+                   readable_bytes(counts.bytes), bytes_ratio(counts),
                    fmt::format("{:.0f} us", counts.predicted_us)});
   }
   return table.to_string();
@@ -56,6 +54,15 @@ int plan(const PlanCommandFlags& flags) {
   ImportOptions options = flags.model.import_options();
   options.weights_may_be_absent = true;
   import_model(flags.model.model, options, flags.compile, console, compiled);
+  if (flags.compare) {
+    const PlanComparison comparison = compare_modes(compiled.graph, flags.compile);
+    if (console.wants_json()) {
+      console.json(comparison_json(comparison));
+    } else {
+      console.line(comparison_table(comparison));
+    }
+    return kDone;
+  }
   plan_model(flags.compile, console, compiled);
   if (console.wants_json()) {
     console.json(report_json(compiled));
@@ -75,11 +82,14 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "plan kernels without compiling them");
   add_model_flags(*command, flags->model);
   add_planning_flags(*command, flags->compile);
-  command->add_flag("--text", flags->text, "print the plans in their text form");
+  CLI::Option* const text =
+      command->add_flag("--text", flags->text, "print the plans in their text form");
+  command->add_flag("--compare", flags->compare, "all fusion modes side by side")->excludes(text);
   command->add_flag("--json", flags->console.json, "one JSON object on stdout");
   command->footer(
       "Examples:\n  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --arch sm_80,sm_90\n"
-      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --explain --text");
+      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --explain --text\n"
+      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --compare --arch sm_80,sm_90");
   command->callback([flags, &action] { action = [flags] { return plan(*flags); }; });
 }
 

@@ -51,6 +51,12 @@ PlanCounts count_plan(const Plan& plan) {
   return counts;
 }
 
+std::string bytes_ratio(const PlanCounts& counts) {
+  if (counts.compulsory_bytes == 0) return "1.00";
+  return fmt::format(
+      "{:.2f}", static_cast<double>(counts.bytes) / static_cast<double>(counts.compulsory_bytes));
+}
+
 std::string contractions_text(int64_t contractions, int64_t calls) {
   std::string text =
       fmt::format("{} contraction{}", with_thousands(contractions), contractions == 1 ? "" : "s");

@@ -23,6 +23,9 @@ struct PlanCounts {
 };
 PlanCounts count_plan(const Plan& plan);
 
+// Bytes as a multiple of the compulsory ones: "1.06".
+std::string bytes_ratio(const PlanCounts& counts);
+
 // "17 contractions", with " in 19 calls" where that differs.
 std::string contractions_text(int64_t contractions, int64_t calls);
 

@@ -2,18 +2,13 @@
 
 #include <sys/resource.h>
 
-#include <nlohmann/json.hpp>
-
-#include "plan_counts.h"
 #include "spills.h"
 
 namespace stitch {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
 
-void add_counts(Json& json, const PlanCounts& counts) {
+void add_counts(nlohmann::ordered_json& json, const PlanCounts& counts) {
   json["kernels"] = counts.kernels;
   json["contractions"] = counts.contractions;
   json["contraction_calls"] = counts.contraction_calls;
@@ -24,8 +19,6 @@ void add_counts(Json& json, const PlanCounts& counts) {
   json["regions"] = counts.regions;
   json["notes"] = counts.notes;
 }
-
-}  // namespace
 
 std::string report_json(const CompiledModel& compiled) {
   Json json;

@@ -221,7 +221,7 @@ struct Plan {
   std::vector<Buffer> buffers;
   int64_t arena_bytes = 0;         // workspace without counters
   int regions = 0;                 // depth regions after absorption
-  std::vector<std::string> notes;  // explain: one line per edge between kernels
+  std::vector<std::string> notes;  // what the planner decided; edges: explain.h
 };
 
 }  // namespace stitch

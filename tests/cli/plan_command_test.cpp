@@ -1,0 +1,106 @@
+// stitchc plan: modes side by side, and why values go through memory.
+#include <nlohmann/json.hpp>
+
+#include "sample_models.h"
+#include "stitchc_run.h"
+#include "support/catch.h"
+
+namespace stitch {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// y = Softmax(Relu(x) w): a product between two element-wise kernels.
+std::string product_model(const TemporaryFolder& folder) {
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"8", "16"})
+      .initializer("w", f32({16, 16}, std::vector<double>(256, 0.25)))
+      .node("Relu", {"x"}, {"positive"}, {}, {.name = "relu"})
+      .node("MatMul", {"positive", "w"}, {"product"}, {}, {.name = "project"})
+      .node("Softmax", {"product"}, {"y"}, {}, {.name = "normalise"})
+      .output("y");
+  return model.save(folder.path() / "model.onnx").string();
+}
+
+bool has_line(const std::string& text, const std::string& begin, const std::string& part) {
+  const size_t at = text.find(begin);
+  if (at == std::string::npos) return false;
+  const std::string line = text.substr(at, text.find('\n', at) - at);
+  return line.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("plan --compare --json has every mode with its counts and a time per architecture") {
+  const SoftmaxModel model;
+  const StitchcRun run = run_stitchc(
+      {"plan", model.file(), "--dim", "batch=3", "--arch", "sm_90,sm_75", "--compare", "--json"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const Json json = Json::parse(run.out);
+  CHECK(json["nodes"] == 2);
+  CHECK(json["regions"] == 1);
+  CHECK(json["plan_ms"] > 0);
+  for (const char* name : {"none", "stitch"}) {
+    INFO(name);
+    const Json& mode = json["modes"].at(name);
+    for (const char* key : {"kernels", "contractions", "copies", "grid_barriers", "bytes",
+                            "compulsory_bytes", "plan_ms"})
+      CHECK(mode.at(key).is_number());
+    CHECK(mode["predicted_us"].size() == 2);
+    CHECK(mode["predicted_us"].at("sm_90") > 0);
+    CHECK(mode["predicted_us"].at("sm_75") > 0);
+    // As planned in this mode alone.
+    const Json alone = Json::parse(run_stitchc({"plan", model.file(), "--dim", "batch=3", "--arch",
+                                                "sm_90,sm_75", "--fusion", name, "--json"})
+                                       .out);
+    for (const char* key : {"kernels", "copies", "grid_barriers", "bytes", "compulsory_bytes"})
+      CHECK(mode[key] == alone[key]);
+    CHECK(mode["predicted_us"]["sm_75"] == alone["architectures"]["sm_75"]["predicted_us"]);
+  }
+  CHECK(json["modes"]["stitch"]["kernels"] == 1);
+  CHECK(json["modes"]["none"]["kernels"] > 4);
+}
+
+TEST_CASE("plan --compare prints a row for each mode and a column for each device") {
+  const SoftmaxModel model;
+  const StitchcRun run = run_stitchc({"plan", model.file(), "--dim", "batch=3", "--arch",
+                                      "sm_80,sm_90", "--compare", "--fusion", "none"});
+  REQUIRE(run.exit_code == 0);
+  CHECK(has_line(run.out, "mode", "a100"));
+  CHECK(has_line(run.out, "mode", "h100"));
+  CHECK(has_line(run.out, "none (chosen)", "us"));
+  CHECK(run.out.find("\nstitch ") != std::string::npos);
+  CHECK(run.out.find("2 nodes, 1 regions") != std::string::npos);
+}
+
+TEST_CASE("plan --compare refuses a mode that does not exist") {
+  const SoftmaxModel model;
+  const StitchcRun run =
+      run_stitchc({"plan", model.file(), "--dim=batch=3", "--compare", "--fusion", "stich"});
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("help: did you mean 'stitch'?") != std::string::npos);
+}
+
+TEST_CASE("plan --explain names both ends of every value that a library call keeps in memory") {
+  const TemporaryFolder folder;
+  const StitchcRun run = run_stitchc({"plan", product_model(folder), "--explain"});
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("sm_80: k00_relu -> library call: 'positive' (512 B) from relu (Relu) to "
+                     "project (MatMul): a library call takes its operands from memory\n") !=
+        std::string::npos);
+  CHECK(has_line(run.out, "sm_80: library call -> k02_softmax: 'product'",
+                 "from project (MatMul) to normalise (Softmax): a library call leaves its result"));
+}
+
+TEST_CASE("plan --explain says what own contraction kernels do not take in") {
+  const TemporaryFolder folder;
+  const StitchcRun run =
+      run_stitchc({"plan", product_model(folder), "--explain", "--contractions", "own"});
+  REQUIRE(run.exit_code == 0);
+  CHECK(has_line(run.out, "sm_80: k00_relu -> k01_mat_mul", "take in no earlier nodes yet"));
+  CHECK(has_line(run.out, "sm_80: k01_mat_mul -> k02_softmax", "take in no later nodes yet"));
+}
+
+}  // namespace stitch
