@@ -5,10 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
-#include <queue>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "graph/error.h"
@@ -20,7 +16,6 @@
 #include "planner/device_model.h"
 #include "planner/kernel_builder.h"
 #include "planner/kernel_facts.h"
-#include "planner/kernel_structure.h"
 #include "planner/launch.h"
 #include "planner/naming.h"
 #include "planner/packing.h"
@@ -29,7 +24,7 @@
 #include "planner/sibling_merge.h"
 #include "planner/step_order.h"
 #include "planner/traffic_notes.h"
-#include "planner/xla_fusion.h"
+#include "planner/work_items.h"
 
 namespace stitch {
 namespace {
@@ -37,13 +32,6 @@ namespace {
 // Of the bytes of a cut: what has to be saved before a detour through shared memory is taken, whose
 // accesses are no vectors.
 constexpr int64_t kLeastSavedShare = 16;
-
-// Nodes that are planned together: a region, a part of one, or one node.
-struct WorkItem {
-  std::vector<AccessNodeId> nodes;       // topological
-  bool stitched = true;                  // may take in the contraction that heads it
-  std::optional<KernelRequest> request;  // what it stores and may do; none: all that others read
-};
 
 class Planner {
  public:
@@ -53,24 +41,17 @@ class Planner {
     plan_.device = device.name;
     plan_.architecture = device.architecture;
     absorb();
-    node_count_ = plan_.graph.nodes.size();
   }
 
   Plan run() {
     require_known_kinds();
-    std::vector<WorkItem> items = work_items();
-    if (options_.fusion == FusionMode::kXla) {
-      is_stored_ = read_by_anybody();
-    } else {
-      items = in_launch_order(std::move(items));
-      find_readers(items);
-    }
+    const std::vector<WorkItem> items =
+        find_work_items(plan_.graph, choices_, {options_.fusion, options_.max_fusions});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
     for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
-    if (options_.fusion == FusionMode::kXla)
-      steps_ = stitch::in_launch_order(plan_, std::move(steps_));
+    if (options_.fusion == FusionMode::kXla) steps_ = in_launch_order(plan_, std::move(steps_));
     if (options_.fusion != FusionMode::kNone) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
       steps_ = pack_kernels(plan_, builder, std::move(steps_));
@@ -129,210 +110,23 @@ class Planner {
     return fmt::format("{} ({})", source.name, source.op_type);
   }
 
-  std::vector<WorkItem> work_items() {
-    std::vector<WorkItem> items;
-    int64_t fusions = 0;
-    const std::vector<bool> outside = read_outside_of_regions();
-    for (const Region& region : depth_regions(plan_.graph)) {
-      const bool may_fuse = region.nodes.size() < 2 || fusions++ < options_.max_fusions;
-      switch (may_fuse ? options_.fusion : FusionMode::kNone) {
-        case FusionMode::kNone:
-          for (const AccessNodeId node : region.nodes) items.push_back({{node}, false, {}});
-          break;
-        case FusionMode::kXla:
-          for (KernelRequest& kernel : fuse_like_xla(plan_.graph, region.nodes, outside)) {
-            items.push_back({kernel.nodes, false, std::move(kernel)});
-          }
-          break;
-        case FusionMode::kAStitch:
-        case FusionMode::kStitch:
-          items.push_back({region.nodes, true, {}});
-          break;
-      }
-    }
-    add_contractions(items);
-    return items;
-  }
-
-  // What kernels of one node store where kernels overlap.
-  std::vector<bool> read_by_anybody() const {
-    std::vector<bool> read(plan_.graph.values.size(), false);
-    for (size_t n = 0; n < node_count_; ++n) {
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
-        read[source.index] = true;
-      }
-    }
-    for (const AccessOutput& output : plan_.graph.outputs) read[output.value.index] = true;
-    return read;
-  }
-
-  // By value: whether a node of no region or of another one reads it, or it is an output.
-  std::vector<bool> read_outside_of_regions() const {
-    std::vector<size_t> region_of(node_count_, kNoRegion);
-    const std::vector<Region> regions = depth_regions(plan_.graph);
-    for (size_t r = 0; r < regions.size(); ++r) {
-      for (const AccessNodeId node : regions[r].nodes) region_of[node.index] = r;
-    }
-    std::vector<bool> outside(plan_.graph.values.size(), false);
-    for (size_t n = 0; n < node_count_; ++n) {
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
-        const AccessNodeId producer = plan_.graph.value(source).producer;
-        if (producer.valid() &&
-            (region_of[n] == kNoRegion || region_of[producer.index] != region_of[n])) {
-          outside[source.index] = true;
-        }
-      }
-    }
-    for (const AccessOutput& output : plan_.graph.outputs) outside[output.value.index] = true;
-    return outside;
-  }
-
-  // A contraction that is no matter of tiles (matrix times vector, depthwise) is a sum of products
-  // like any reduce: it heads the region that alone reads it. No cycle: all it reads has a smaller
-  // depth than that region.
-  void add_contractions(std::vector<WorkItem>& items) const {
-    constexpr size_t kNobody = static_cast<size_t>(-1);
-    constexpr size_t kSeveral = static_cast<size_t>(-2);
-    std::vector<size_t> owner(node_count_, kNobody);
-    for (size_t i = 0; i < items.size(); ++i) {
-      for (const AccessNodeId node : items[i].nodes) {
-        owner[node.index] = items[i].stitched ? i : kSeveral;
-      }
-    }
-    std::vector<size_t> reader(plan_.graph.values.size(), kNobody);
-    for (size_t n = 0; n < node_count_; ++n) {
-      const AccessKind kind = plan_.graph.nodes[n].kind;
-      const bool has_no_region = kind == AccessKind::kContraction || kind == AccessKind::kAssembly;
-      const size_t by = has_no_region ? kSeveral : owner[n];
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
-        size_t& known = reader[source.index];
-        known = known == kNobody || known == by ? by : kSeveral;
-      }
-    }
-    for (const AccessOutput& output : plan_.graph.outputs) reader[output.value.index] = kSeveral;
-    for (size_t n = 0; n < node_count_; ++n) {
-      const AccessNode& node = plan_.graph.nodes[n];
-      if (node.kind != AccessKind::kContraction) continue;
-      const size_t by = reader[node.results.front().index];
-      if (by < items.size() && is_sum_of_products(AccessNodeId(n)) && may_head(node, items[by])) {
-        std::vector<AccessNodeId>& nodes = items[by].nodes;
-        nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
-                     AccessNodeId(n));
-      } else {
-        items.push_back({{AccessNodeId(n)}, false, {}});
-      }
-    }
-  }
-
-  bool is_sum_of_products(AccessNodeId id) const {
-    const auto choice = choices_.find(id);
-    if (choice != choices_.end() && choice->second.library) return false;
-    return !is_tiled_contraction(plan_.graph, plan_.graph.node(id));
-  }
-
-  // What every thread computes by itself must not be asked for again by each point of a window.
-  bool may_head(const AccessNode& contraction, const WorkItem& item) const {
-    if (!is_inline_reduce(plan_.graph, contraction)) return true;
-    return std::none_of(item.nodes.begin(), item.nodes.end(), [&](AccessNodeId id) {
-      const AccessNode& node = plan_.graph.node(id);
-      return is_reduce(node) && is_inline_reduce(plan_.graph, node);
-    });
-  }
-
-  // Nodes of items that compute what the node reads: of an assembly, all its parts.
-  std::vector<AccessNodeId> producers_of(const AccessNode& node) const {
-    std::vector<AccessNodeId> producers;
-    for (const AccessValueId source : sources_of(plan_.graph, node)) {
-      const AccessNodeId producer = plan_.graph.value(source).producer;
-      if (!producer.valid()) continue;
-      if (plan_.graph.node(producer).kind != AccessKind::kAssembly) {
-        producers.push_back(producer);
-        continue;
-      }
-      const std::vector<AccessNodeId> parts = producers_of(plan_.graph.node(producer));
-      producers.insert(producers.end(), parts.begin(), parts.end());
-    }
-    return producers;
-  }
-
-  // Kahn's algorithm; ties go to the item with the smallest first node.
-  std::vector<WorkItem> in_launch_order(std::vector<WorkItem> items) const {
-    std::sort(items.begin(), items.end(), [](const WorkItem& a, const WorkItem& b) {
-      return a.nodes.front() < b.nodes.front();
-    });
-    std::vector<size_t> owner(node_count_, 0);
-    for (size_t i = 0; i < items.size(); ++i) {
-      for (const AccessNodeId node : items[i].nodes) owner[node.index] = i;
-    }
-    std::vector<std::set<size_t>> users(items.size());
-    std::vector<size_t> waits(items.size(), 0);
-    for (size_t n = 0; n < node_count_; ++n) {
-      if (plan_.graph.nodes[n].kind == AccessKind::kAssembly) continue;
-      for (const AccessNodeId producer : producers_of(plan_.graph.nodes[n])) {
-        if (owner[producer.index] == owner[n]) continue;
-        if (users[owner[producer.index]].insert(owner[n]).second) ++waits[owner[n]];
-      }
-    }
-    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (waits[i] == 0) ready.push(i);
-    }
-    std::vector<WorkItem> ordered;
-    while (!ready.empty()) {
-      const size_t i = ready.top();
-      ready.pop();
-      ordered.push_back(items[i]);
-      for (const size_t user : users[i]) {
-        if (--waits[user] == 0) ready.push(user);
-      }
-    }
-    if (ordered.size() != items.size()) throw InternalError("kernels of a plan form a cycle");
-    return ordered;
-  }
-
-  void find_readers(const std::vector<WorkItem>& items) {
-    std::vector<size_t> owner(node_count_, 0);
-    for (size_t i = 0; i < items.size(); ++i) {
-      for (const AccessNodeId node : items[i].nodes) owner[node.index] = i;
-    }
-    is_stored_.assign(plan_.graph.values.size(), false);
-    for (size_t n = 0; n < node_count_; ++n) {
-      const bool assembles = plan_.graph.nodes[n].kind == AccessKind::kAssembly;
-      for (const AccessValueId source : sources_of(plan_.graph, plan_.graph.nodes[n])) {
-        const AccessNodeId producer = plan_.graph.value(source).producer;
-        if (!producer.valid()) continue;
-        if (assembles || owner[producer.index] != owner[n]) is_stored_[source.index] = true;
-      }
-    }
-    for (const AccessOutput& output : plan_.graph.outputs) is_stored_[output.value.index] = true;
-  }
-
   void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers,
                  KernelBuilder& builder) {
-    const AccessNodeId first = item.nodes.front();
+    const std::vector<AccessNodeId>& nodes = item.request.nodes;
+    const AccessNodeId first = nodes.front();
     const AccessNode& node = plan_.graph.node(first);
     const auto choice = choices_.find(first);
-    if (item.nodes.size() == 1 && choice != choices_.end()) {
+    if (nodes.size() == 1 && choice != choices_.end()) {
       if (choice->second.library) return add_call(choice->second.layout, buffers);
       plan_.notes.push_back(
           fmt::format("{}: own kernel: {}", describe(node), choice->second.reason));
     }
-    if (item.nodes.size() == 1 && node.kind == AccessKind::kContraction &&
+    if (nodes.size() == 1 && node.kind == AccessKind::kContraction &&
         is_tiled_contraction(plan_.graph, node)) {
       steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt, {}});
       return;
     }
-    if (item.request) return plan_request(*item.request, builder, number);
-    KernelRequest request;
-    request.nodes = item.nodes;
-    request.grid = options_.fusion == FusionMode::kAStitch ? GridBarriers::kAlways
-                                                           : GridBarriers::kWhereFaster;
-    for (const AccessNodeId member : item.nodes) {
-      for (const AccessValueId result : plan_.graph.node(member).results) {
-        if (is_stored_[result.index]) request.stored.push_back(result);
-      }
-    }
-    plan_request(request, builder, number);
+    plan_request(item.request, builder, number);
   }
 
   void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
@@ -423,21 +217,51 @@ class Planner {
     return copy_kernel_name(number, copied.valid() ? plan_.graph.value(copied).name : "");
   }
 
-  static constexpr size_t kNoRegion = static_cast<size_t>(-1);
   const PlanOptions& options_;
   const DeviceModel& device_;
   Plan plan_;
-  size_t node_count_ = 0;  // before kernels cloned any
   std::vector<PartInside> parts_;
-  std::vector<bool> is_stored_;
   std::vector<PlannedStep> steps_;
-  std::unordered_map<AccessNodeId, ContractionChoice> choices_;
+  ContractionChoices choices_;
 };
+
+// Above, trying the other modes too would make planning slower than the kernels are worth.
+constexpr size_t kMostNodesForAllModes = 4096;
+
+size_t library_calls(const Plan& plan) {
+  return static_cast<size_t>(
+      std::count_if(plan.steps.begin(), plan.steps.end(),
+                    [](const Step& step) { return !std::holds_alternative<Kernel>(step); }));
+}
 
 }  // namespace
 
+double predicted_us(const Plan& plan) {
+  double us = 0;
+  for (const Step& step : plan.steps) {
+    if (const Kernel* const kernel = std::get_if<Kernel>(&step)) us += kernel->estimate.total_us;
+  }
+  return us;
+}
+
 Plan make_plan(const Graph& graph, const PlanOptions& options) {
-  return Planner(graph, options, find_device(options.device, options.architecture)).run();
+  const DeviceModel& device = find_device(options.device, options.architecture);
+  Plan best = Planner(graph, options, device).run();
+  const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
+                          options.max_fusions == INT64_MAX &&
+                          graph.node_count() <= kMostNodesForAllModes;
+  if (!may_choose) return best;
+  for (const FusionMode mode : {FusionMode::kAStitch, FusionMode::kXla}) {
+    PlanOptions other = options;
+    other.fusion = mode;
+    Plan plan = Planner(graph, other, device).run();
+    if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
+      continue;
+    }
+    plan.regions = best.regions;
+    best = std::move(plan);
+  }
+  return best;
 }
 
 }  // namespace stitch

@@ -22,10 +22,15 @@ struct PlanOptions {
   ContractionMode contractions = ContractionMode::kLibrary;
   // Regions that may be stitched, the others get a kernel per node; bisects a wrong fusion.
   int64_t max_fusions = INT64_MAX;
+  // Mode stitch: take the plan of another mode where that one is predicted to be faster.
+  bool best_of_modes = true;
 };
 
-// All dims of the graph must be constant. The plan refers to the graph, which must outlive it.
-// ModelError for an unknown device and for ops that no kernel is known for.
+// Sum over the kernels of their predicted times, microseconds; library calls are not predicted.
+double predicted_us(const Plan& plan);
+
+// All dims of the graph must be constant. The plan refers to the graph, which must outlive
+// it. ModelError for an unknown device and for ops that no kernel is known for.
 Plan make_plan(const Graph& graph, const PlanOptions& options);
 
 }  // namespace stitch

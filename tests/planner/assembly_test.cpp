@@ -31,6 +31,7 @@ std::string recurrence(int steps, int axis, const std::string& last) {
 std::unique_ptr<Planned> planned(const std::string& text) {
   PlanOptions options;
   options.contractions = ContractionMode::kOwn;
+  options.best_of_modes = false;
   auto planned = plan_text_graph(text, options);
   CHECK(planned->problems() == std::vector<std::string>());
   CHECK(print_plan(parse_plan(print_plan(planned->plan), planned->graph)) ==

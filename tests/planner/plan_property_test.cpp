@@ -71,7 +71,8 @@ TEST_CASE("plans of random graphs are valid, deterministic and round-trip as tex
   int planned = 0;
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     const RandomGraph random = make_random_graph(seed, kSteps);
-    for (const FusionMode fusion : {FusionMode::kNone, FusionMode::kStitch}) {
+    for (const FusionMode fusion :
+         {FusionMode::kNone, FusionMode::kXla, FusionMode::kAStitch, FusionMode::kStitch}) {
       for (const ContractionMode contractions :
            {ContractionMode::kLibrary, ContractionMode::kOwn}) {
         CAPTURE(seed);
@@ -84,4 +85,27 @@ TEST_CASE("plans of random graphs are valid, deterministic and round-trip as tex
     }
   }
   CHECK(planned > 60);
+}
+
+TEST_CASE("no mode is predicted to be faster than the planner's own") {
+  int planned = 0;
+  for (uint32_t seed = 100; seed <= 160; ++seed) {
+    const RandomGraph random = make_random_graph(seed, kSteps);
+    PlanOptions options;
+    options.device = "a100";
+    options.contractions = ContractionMode::kOwn;
+    std::map<FusionMode, double> us;
+    try {
+      for (const FusionModeName& mode : kFusionModes) {
+        options.fusion = mode.mode;
+        us[mode.mode] = predicted_us(make_plan(random.graph, options));
+      }
+    } catch (const ModelError&) {
+      continue;  // an op that no kernel is known for
+    }
+    CAPTURE(seed);
+    for (const auto& [mode, other] : us) CHECK(us.at(FusionMode::kStitch) <= other + 1e-9);
+    ++planned;
+  }
+  CHECK(planned > 10);
 }
