@@ -26,7 +26,9 @@ T reduce_row(const T* row, int64_t count, T identity, F combine) {
       lanes[lane] = combine(lanes[lane], row[i + static_cast<int64_t>(lane)]);
     }
   }
-  for (size_t lane = 0; i < count; ++i, ++lane) lanes[lane] = combine(lanes[lane], row[i]);
+  for (size_t lane = 0; lane < kLanes && i < count; ++i, ++lane) {
+    lanes[lane] = combine(lanes[lane], row[i]);
+  }
   for (size_t half = kLanes / 2; half > 0; half /= 2) {
     for (size_t lane = 0; lane < half; ++lane) {
       lanes[lane] = combine(lanes[lane], lanes[lane + half]);

@@ -74,6 +74,22 @@ Nvrtc::Nvrtc(Nvrtc&&) noexcept = default;
 // threads.
 Nvrtc::~Nvrtc() = default;
 
+namespace {
+
+// NVRTC opens libnvrtc-builtins by its bare name when it compiles. The libraries of the PyPI wheel
+// carry no path to each other: what is loaded already is found by that name.
+void load_builtins_beside(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("libnvrtc-builtins.so")) {
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+  }
+}
+
+}  // namespace
+
 Nvrtc Nvrtc::open(const NvrtcLocation& location) {
   auto library = std::make_unique<Library>();
   std::string looked;
@@ -82,7 +98,9 @@ Nvrtc Nvrtc::open(const NvrtcLocation& location) {
   for (const fs::path& place : places) {
     for (const char* name : kLibraryNames) {
       const std::string path = (place / name).string();
-      if (library->handle == nullptr) library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library->handle != nullptr) break;
+      library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library->handle != nullptr) load_builtins_beside(place);
     }
     looked += fmt::format("\nnote: looked {}",
                           place.empty() ? "where the system loader looks" : "in " + place.string());
