@@ -46,7 +46,7 @@ class Planner {
   Plan run() {
     require_known_kinds();
     const std::vector<WorkItem> items =
-        find_work_items(plan_.graph, choices_, {options_.fusion, options_.max_fusions});
+        find_work_items(plan_.graph, choices_, {options_.fusion, &device_, options_.max_fusions});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
@@ -251,7 +251,8 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
                           options.max_fusions == INT64_MAX &&
                           graph.node_count() <= kMostNodesForAllModes;
   if (!may_choose) return best;
-  for (const FusionMode mode : {FusionMode::kAStitch, FusionMode::kXla}) {
+  for (const FusionMode mode :
+       {FusionMode::kAStitch, FusionMode::kFusionStitching, FusionMode::kXla}) {
     PlanOptions other = options;
     other.fusion = mode;
     Plan plan = Planner(graph, other, device).run();

@@ -7,6 +7,7 @@
 
 #include "graph/error.h"
 #include "planner/contraction_kernel.h"
+#include "planner/fusion_stitching.h"
 #include "planner/kernel_structure.h"
 #include "planner/regions.h"
 #include "planner/xla_fusion.h"
@@ -40,7 +41,9 @@ class ItemFinder {
     int64_t fusions = 0;
     const std::vector<Region> regions = depth_regions(graph_);
     std::vector<bool> outside;
-    if (options_.fusion == FusionMode::kXla) outside = read_outside_of(regions);
+    if (options_.fusion == FusionMode::kXla || options_.fusion == FusionMode::kFusionStitching) {
+      outside = read_outside_of(regions);
+    }
     for (const Region& region : regions) {
       const bool may_fuse = region.nodes.size() < 2 || fusions++ < options_.max_fusions;
       switch (may_fuse ? options_.fusion : FusionMode::kNone) {
@@ -50,6 +53,12 @@ class ItemFinder {
         case FusionMode::kXla:
           for (KernelRequest& kernel : fuse_like_xla(graph_, region.nodes, outside)) {
             items.push_back({std::move(kernel), false});
+          }
+          break;
+        case FusionMode::kFusionStitching:
+          for (std::vector<AccessNodeId>& nodes :
+               find_fusion_patterns(graph_, region.nodes, outside, *options_.device)) {
+            items.push_back(set_of(std::move(nodes), false));
           }
           break;
         case FusionMode::kAStitch:
@@ -64,8 +73,20 @@ class ItemFinder {
   WorkItem set_of(std::vector<AccessNodeId> nodes, bool stitched) const {
     WorkItem item;
     item.request.nodes = std::move(nodes);
-    item.request.grid = options_.fusion == FusionMode::kAStitch ? GridBarriers::kAlways
-                                                                : GridBarriers::kWhereFaster;
+    switch (options_.fusion) {
+      case FusionMode::kXla:
+      case FusionMode::kFusionStitching:
+        item.request.grid = GridBarriers::kNever;
+        item.request.may_wait = false;
+        item.request.may_sweep = false;
+        break;
+      case FusionMode::kAStitch:
+        item.request.grid = GridBarriers::kAlways;
+        break;
+      case FusionMode::kNone:
+      case FusionMode::kStitch:
+        break;
+    }
     item.stitched = stitched;
     return item;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/absorb.h"
+#include "planner/device_model.h"
 #include "planner/fusion_mode.h"
 #include "planner/kernel_cut.h"
 
@@ -17,6 +18,7 @@ struct WorkItem {
 
 struct WorkItemOptions {
   FusionMode fusion = FusionMode::kStitch;
+  const DeviceModel* device = nullptr;
   int64_t max_fusions = INT64_MAX;  // regions beyond get a kernel per node
 };
 

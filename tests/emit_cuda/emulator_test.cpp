@@ -225,7 +225,8 @@ TEST_CASE("reductions over several axes in turn meet in shared memory") {
 }
 
 TEST_CASE("modes that are compared with the planner's own choice compute the same") {
-  for (const FusionMode mode : {FusionMode::kXla, FusionMode::kAStitch}) {
+  for (const FusionMode mode :
+       {FusionMode::kXla, FusionMode::kFusionStitching, FusionMode::kAStitch}) {
     check_on_emulator(softmax_graph(40, 70), mode);
     check_on_emulator(norm_gradient_graph(64, 96), mode);
     check_on_emulator(batch_norm_graph(8, 5, 64), mode);

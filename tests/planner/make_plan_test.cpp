@@ -376,9 +376,11 @@ TEST_CASE("modes differ in what may stand behind a reduce") {
   // max; sum of exp; quotient. A reduce ends its kernel in mode xla.
   CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kNone) == 5);
   CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kXla) == 3);
+  CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kFusionStitching) == 1);
   CHECK(kernels(softmax_graph(4096, 1024), FusionMode::kAStitch) == 1);
   // Two sums, the root that a broadcast reads, the rest.
   CHECK(kernels(kLayerNorm, FusionMode::kXla) == 4);
+  CHECK(kernels(kLayerNorm, FusionMode::kFusionStitching) == 1);
   CHECK(kernels(kLayerNorm, FusionMode::kAStitch) == 1);
 }
 

@@ -72,7 +72,8 @@ TEST_CASE("plans of random graphs are valid, deterministic and round-trip as tex
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     const RandomGraph random = make_random_graph(seed, kSteps);
     for (const FusionMode fusion :
-         {FusionMode::kNone, FusionMode::kXla, FusionMode::kAStitch, FusionMode::kStitch}) {
+         {FusionMode::kNone, FusionMode::kXla, FusionMode::kFusionStitching, FusionMode::kAStitch,
+          FusionMode::kStitch}) {
       for (const ContractionMode contractions :
            {ContractionMode::kLibrary, ContractionMode::kOwn}) {
         CAPTURE(seed);
