@@ -85,15 +85,35 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
                   "device model to plan for instead of the architecture's default: v100, t4, a10, "
                   "a100, l4, h100, h200, b200")
       ->type_name("DEVICE");
-  command.add_option("--fusion", flags.fusion, fusion_mode_help())->type_name("MODE");
+  CLI::Option* const mode =
+      command.add_option("--fusion", flags.fusion, fusion_mode_help())->type_name("MODE");
+  CLI::Option* const contractions =
+      command
+          .add_option(
+              "--contractions", flags.contractions,
+              "library: matmuls by cuBLASLt; own: generated kernels that need the driver only")
+          ->type_name("MODE");
+  CLI::Option* const most =
+      command
+          .add_option("--max-fusions", flags.max_fusions,
+                      "stitch the first N regions only, to bisect a wrong result")
+          ->type_name("N");
+  CLI::Option* const only =
+      command
+          .add_option("--only-kernel", flags.only_kernel,
+                      "stitch only the region of kernel K, a name or number of the whole plan; the "
+                      "others get a kernel per node")
+          ->excludes(most)
+          ->type_name("K");
   command
-      .add_option("--contractions", flags.contractions,
-                  "library: matmuls by cuBLASLt; own: generated kernels that need the driver only")
-      ->type_name("MODE");
-  command
-      .add_option("--max-fusions", flags.max_fusions,
-                  "stitch the first N regions only, to bisect a wrong result")
-      ->type_name("N");
+      .add_option("--plan", flags.plans,
+                  "take the plan of this file, one for each architecture, instead of planning")
+      ->delimiter(',')
+      ->excludes(mode)
+      ->excludes(contractions)
+      ->excludes(most)
+      ->excludes(only)
+      ->type_name("FILE");
   command
       .add_option("--dump-dir", flags.dump_dir, "write the graph after every pass and the plans")
       ->type_name("DIR");

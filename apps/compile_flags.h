@@ -20,6 +20,8 @@ struct CompileFlags {
   std::filesystem::path cuda;
   std::filesystem::path cache;
   std::filesystem::path dump_dir;
+  std::vector<std::filesystem::path> plans;  // files to take instead of planning
+  std::string only_kernel;                   // name or number; empty: all
   bool explain = false;
 
   // The architectures without "host", in the order given, each once.
@@ -30,7 +32,7 @@ struct CompileFlags {
   int job_count() const;
 };
 
-// --arch --target --fusion --contractions --max-fusions --dump-dir --explain
+// --arch --target --fusion --contractions --max-fusions --only-kernel --plan --dump-dir --explain
 void add_planning_flags(CLI::App& command, CompileFlags& flags);
 // --jobs --cuda --cache
 void add_building_flags(CLI::App& command, CompileFlags& flags);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -12,7 +13,9 @@
 #include "emulator/host_image.h"
 #include "graph/error.h"
 #include "graph/passes.h"
+#include "only_kernel.h"
 #include "plan_counts.h"
+#include "plan_file.h"
 #include "planner/explain.h"
 #include "planner/plan_text.h"
 #include "spills.h"
@@ -82,9 +85,54 @@ std::vector<std::byte> host_image(const PlannedArchitecture& planned,
   return build_host_image(units, options);
 }
 
+// The plan of a file, which must be for an architecture and a device that the flags ask for.
+Plan read_file_for(const fs::path& file, const Graph& graph, const CompileFlags& flags) {
+  Plan plan = read_plan_file(file, graph);
+  const std::vector<std::string> asked = flags.device_architectures();
+  if (std::find(asked.begin(), asked.end(), plan.architecture) == asked.end())
+    throw ModelError(
+        fmt::format("'{}' is a plan for {}, and --arch asks for {}\nhelp: pass --arch {}",
+                    file.string(), plan.architecture, fmt::join(asked, ", "), plan.architecture));
+  if (!flags.target.empty() && flags.target != plan.device)
+    throw ModelError(fmt::format("'{}' is a plan for the device {}, and --target asks for {}",
+                                 file.string(), plan.device, flags.target));
+  return plan;
+}
+
+Plan plan_for(const std::string& architecture, const Graph& graph, const CompileFlags& flags,
+              std::vector<Plan>& files) {
+  if (flags.plans.empty()) {
+    const PlanOptions options = flags.plan_options(architecture);
+    return flags.only_kernel.empty() ? make_plan(graph, options)
+                                     : plan_only_kernel(graph, options, flags.only_kernel);
+  }
+  const auto found = std::find_if(files.begin(), files.end(), [&](const Plan& plan) {
+    return plan.architecture == architecture;
+  });
+  if (found == files.end())
+    throw ModelError(
+        fmt::format("--arch asks for {}, and no file of --plan is for it", architecture));
+  Plan plan = std::move(*found);
+  files.erase(found);
+  return plan;
+}
+
+// Rules that only the emitter knows are the file's matter where the plan is.
+std::vector<KernelSource> emit(const Plan& plan, const CompileFlags& flags) {
+  try {
+    return emit_kernels(plan);
+  } catch (const InternalError& error) {
+    if (flags.plans.empty()) throw;
+    throw ModelError(fmt::format("the plan of --plan for {} has no kernels: {}", plan.architecture,
+                                 error.what()));
+  }
+}
+
 // What the planner decided, then why each value goes through memory.
 void explain(const Plan& plan, const CompileFlags& flags, Console& console) {
-  const std::string otherwise = fmt::format("--fusion {} joins them no further", flags.fusion);
+  const std::string otherwise = flags.plans.empty()
+                                    ? fmt::format("--fusion {} joins them no further", flags.fusion)
+                                    : "the file of --plan has them apart";
   for (const std::string& note : plan.notes)
     console.line(fmt::format("{}: {}", plan.architecture, note));
   for (const PlanEdge& edge : plan_edges(plan, otherwise))
@@ -113,9 +161,12 @@ void import_model(const fs::path& model, const ImportOptions& options, const Com
 void plan_model(const CompileFlags& flags, Console& console, CompiledModel& compiled) {
   const Stopwatch time;
   std::string text;
+  std::vector<Plan> files;
+  for (const fs::path& file : flags.plans)
+    files.push_back(read_file_for(file, compiled.graph, flags));
   for (const std::string& architecture : flags.device_architectures()) {
     PlannedArchitecture planned;
-    planned.plan = make_plan(compiled.graph, flags.plan_options(architecture));
+    planned.plan = plan_for(architecture, compiled.graph, flags, files);
     const PlanCounts counts = count_plan(planned.plan);
     text += fmt::format("{}{}  {} regions -> {} kernels + {}", text.empty() ? "" : "     ",
                         architecture, counts.regions, counts.kernels,
@@ -136,7 +187,7 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
   const Stopwatch emit_time;
   size_t emitted = 0;
   for (PlannedArchitecture& planned : compiled.architectures) {
-    planned.kernels = emit_kernels(planned.plan);
+    planned.kernels = emit(planned.plan, flags);
     emitted += planned.kernels.size();
     if (flags.dump_dir.empty()) continue;
     for (const KernelSource& kernel : planned.kernels)
@@ -183,6 +234,10 @@ BundleContents bundle_contents(const CompiledModel& compiled, const std::string&
   contents.manifest.tool_version = STITCHC_VERSION;
   contents.manifest.nodes = static_cast<int>(compiled.graph.onnx_node_count);
   contents.manifest.flags = {"--fusion=" + flags.fusion, "--contractions=" + flags.contractions};
+  for (const fs::path& file : flags.plans)
+    contents.manifest.flags.push_back("--plan=" + file.filename().string());
+  if (!flags.only_kernel.empty())
+    contents.manifest.flags.push_back("--only-kernel=" + flags.only_kernel);
   for (const PlannedArchitecture& planned : compiled.architectures) {
     const ArchitectureCubins& cubins = planned.compiled.architectures.front();
     const ProgramInput input{planned.plan, planned.kernels, planned.compiled, cubins,

@@ -7,9 +7,11 @@
 #include "compile_model.h"
 #include "console.h"
 #include "exit_code.h"
+#include "graph/error.h"
 #include "model_flags.h"
 #include "plan_comparison.h"
 #include "plan_counts.h"
+#include "plan_file.h"
 #include "plan_report.h"
 #include "planner/plan_text.h"
 #include "table.h"
@@ -23,6 +25,7 @@ struct PlanCommandFlags {
   CompileFlags compile;
   bool text = false;
   bool compare = false;
+  std::filesystem::path write;
   ConsoleOptions console;
 };
 
@@ -50,6 +53,10 @@ std::string plan_table(const CompiledModel& compiled) {
 
 int plan(const PlanCommandFlags& flags) {
   Console console(flags.console);
+  if (!flags.write.empty() && flags.compile.device_architectures().size() > 1)
+    throw ModelError(
+        "--write takes the plan of one architecture, and --arch asks for more\n"
+        "help: --dump-dir DIR writes one file for each");
   CompiledModel compiled;
   ImportOptions options = flags.model.import_options();
   options.weights_may_be_absent = true;
@@ -64,6 +71,7 @@ int plan(const PlanCommandFlags& flags) {
     return kDone;
   }
   plan_model(flags.compile, console, compiled);
+  if (!flags.write.empty()) write_plan_file(compiled.architectures.front().plan, flags.write);
   if (console.wants_json()) {
     console.json(report_json(compiled));
   } else if (flags.text) {
@@ -85,6 +93,8 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::Option* const text =
       command->add_flag("--text", flags->text, "print the plans in their text form");
   command->add_flag("--compare", flags->compare, "all fusion modes side by side")->excludes(text);
+  command->add_option("--write", flags->write, "write the plan to a file, which --plan takes back")
+      ->type_name("FILE");
   command->add_flag("--json", flags->console.json, "one JSON object on stdout");
   command->footer(
       "Examples:\n  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --arch sm_80,sm_90\n"

@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "console.h"
 #include "plan_report.h"
+#include "planner/fusion_mode.h"
 #include "planner/make_plan.h"
 #include "table.h"
 
 namespace stitch {
 
 namespace {
-
-constexpr std::array<std::string_view, 2> kComparedModes = {"none", "stitch"};
 
 ComparedMode plan_in_mode(const Graph& graph, const CompileFlags& flags, std::string_view name) {
   CompileFlags in_mode = flags;
@@ -46,8 +44,8 @@ PlanComparison compare_modes(const Graph& graph, const CompileFlags& flags) {
   flags.plan_options(flags.device_architectures().front());
   PlanComparison comparison;
   comparison.nodes = graph.onnx_node_count;
-  for (const std::string_view name : kComparedModes)
-    comparison.modes.push_back(plan_in_mode(graph, flags, name));
+  for (const FusionModeName& mode : kFusionModes)
+    comparison.modes.push_back(plan_in_mode(graph, flags, mode.name));
   return comparison;
 }
 

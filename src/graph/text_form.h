@@ -16,6 +16,7 @@ namespace stitch {
 
 struct PrintOptions {
   int64_t largest_constant = 64;  // elements; larger ones print as a hash and do not parse back
+  bool hash_large = true;  // false: larger ones print as "large", and their data stays unread
 };
 std::string print_graph(const Graph& graph, const PrintOptions& options = {});
 // ModelError with line and column.

@@ -27,13 +27,13 @@ bool is_splat(const Tensor& tensor) {
          std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
 }
 
-std::string tensor_text(const Tensor& tensor, int64_t largest) {
+std::string tensor_text(const Tensor& tensor, const PrintOptions& options) {
   std::string text = fmt::format("{}[{}] ", name(tensor.dtype()), fmt::join(tensor.extents(), ","));
   if (tensor.extents().empty()) return text + element_text(tensor, 0);
+  const bool large = tensor.element_count() > options.largest_constant;
+  if (large && !options.hash_large) return text + "large";
   if (is_splat(tensor)) return text + "splat " + element_text(tensor, 0);
-  if (tensor.element_count() > largest) {
-    return text + fmt::format("hash {:#018x}", hash_bytes(tensor.bytes()));
-  }
+  if (large) return text + fmt::format("hash {:#018x}", hash_bytes(tensor.bytes()));
   text += '[';
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
     if (i > 0) text += ", ";
@@ -72,7 +72,7 @@ std::string attributes_text(const Attributes& attributes, const PrintOptions& op
         visit_fields(fields, [&](const char* key, const auto& value) {
           using Field = std::decay_t<decltype(value)>;
           if constexpr (std::is_same_v<Field, Tensor>) {
-            add(tensor_text(value, options.largest_constant));
+            add(tensor_text(value, options));
           } else if constexpr (std::is_same_v<Field, bool>) {
             // Flags are left out where they are as by default.
             bool by_default = false;

@@ -28,7 +28,7 @@ void TextReader::fail(Place place, const std::string& message) const {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
   throw TextError(
-      fmt::format("graph text {}:{}: {}", line, place.position - line_begin + 1, message));
+      fmt::format("{} {}:{}: {}", what_, line, place.position - line_begin + 1, message));
 }
 
 void TextReader::fail_expecting(const std::string& what) {

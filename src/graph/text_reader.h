@@ -24,7 +24,9 @@ class TextReader {
     size_t position = 0;
   };
 
-  explicit TextReader(std::string_view text) : text_(text) {}
+  // `what` begins the messages: "graph text 2:6: ...".
+  explicit TextReader(std::string_view text, std::string_view what = "graph text")
+      : text_(text), what_(what) {}
 
   Place place();
   char peek();  // the next character, 0 at the end
@@ -55,6 +57,7 @@ class TextReader {
   [[noreturn]] void fail_expecting(const std::string& what);
 
   std::string_view text_;
+  std::string_view what_;
   size_t position_ = 0;
 };
 

@@ -45,12 +45,18 @@ class Planner {
 
   Plan run() {
     require_known_kinds();
-    const std::vector<WorkItem> items =
-        find_work_items(plan_.graph, choices_, {options_.fusion, &device_, options_.max_fusions});
+    const std::vector<WorkItem> items = find_work_items(
+        plan_.graph, choices_,
+        {options_.fusion, &device_, options_.max_fusions, options_.only_regions_of});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
-    for (size_t i = 0; i < items.size(); ++i) plan_item(items[i], i, buffers, builder);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const size_t before = steps_.size();
+      plan_item(items[i], i, buffers, builder);
+      if (!items[i].stays_alone) continue;
+      for (size_t s = before; s < steps_.size(); ++s) steps_[s].request.reset();
+    }
     if (options_.fusion == FusionMode::kXla) steps_ = in_launch_order(plan_, std::move(steps_));
     if (options_.fusion != FusionMode::kNone) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
@@ -248,7 +254,7 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   const DeviceModel& device = find_device(options.device, options.architecture);
   Plan best = Planner(graph, options, device).run();
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
-                          options.max_fusions == INT64_MAX &&
+                          options.max_fusions == INT64_MAX && options.only_regions_of.empty() &&
                           graph.node_count() <= kMostNodesForAllModes;
   if (!may_choose) return best;
   for (const FusionMode mode :

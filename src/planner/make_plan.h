@@ -22,6 +22,10 @@ struct PlanOptions {
   ContractionMode contractions = ContractionMode::kLibrary;
   // Regions that may be stitched, the others get a kernel per node; bisects a wrong fusion.
   int64_t max_fusions = INT64_MAX;
+  // Not empty: only regions that hold one of these nodes are stitched; the others get a kernel per
+  // node, which no other joins, and the mode is kept. Ids of the access graph, which are the same
+  // for equal other options.
+  std::vector<AccessNodeId> only_regions_of;
   // Mode stitch: take the plan of another mode where that one is predicted to be faster.
   bool best_of_modes = true;
 };

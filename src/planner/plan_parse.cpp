@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
 #include "graph/attribute_fields.h"
+#include "graph/graph_fingerprint.h"
+#include "planner/plan_parts.h"
 #include "planner/plan_reader.h"
 #include "planner/plan_text.h"
 
@@ -27,16 +31,21 @@ class PlanParser {
     plan_.architecture = in_.text().read_string();
     plan_.regions = static_cast<int>(named("regions"));
     plan_.arena_bytes = named("arena");
+    expect_graph();
     while (in_.accept("atom")) read_atom();
     while (in_.accept("value")) read_value();
     while (in_.accept("read")) read_read();
     while (in_.accept("node")) read_node();
+    // Nodes whose clones are used are left out of the text, but not out of their values.
+    if (!plan_.graph.nodes.empty() || last_producer_ > 0) {
+      plan_.graph.nodes.resize(std::max(plan_.graph.nodes.size(), last_producer_ + 1));
+    }
     in_.expect("inputs");
-    plan_.graph.inputs = in_.ids<AccessValueId>('v');
+    plan_.graph.inputs = in_.known_ids<AccessValueId>('v');
     while (in_.accept("output")) {
       AccessOutput output;
       output.name = in_.text().read_string();
-      output.value = in_.read_id<AccessValueId>('v');
+      output.value = in_.known_id<AccessValueId>('v');
       plan_.graph.outputs.push_back(std::move(output));
     }
     while (in_.accept("buffer")) read_buffer();
@@ -60,25 +69,38 @@ class PlanParser {
     in_.expect(word);
     return in_.integer();
   }
-  int small_named(std::string_view word) { return static_cast<int>(named(word)); }
+  int small_named(std::string_view word) {
+    in_.expect(word);
+    return in_.small();
+  }
   template <class IdType>
   std::vector<IdType> named_ids(std::string_view word, char letter) {
     in_.expect(word);
-    return in_.ids<IdType>(letter);
+    return in_.known_ids<IdType>(letter);
+  }
+
+  void expect_graph() {
+    in_.expect("graph");
+    const TextReader::Place place = in_.text().place();
+    if (in_.text().read_word("the graph's fingerprint") == fingerprint_text(graph_)) return;
+    in_.text().fail(
+        place, "the plan is of another model, of other dims, or of another version of stitchc");
   }
 
   void read_atom() {
-    const AtomId id = in_.read_id<AtomId>('a');
+    const AtomId id = in_.defined_id<AtomId>('a');
     while (plan_.graph.pool.atom_count() < id.index) plan_.graph.pool.add_atom(1);
     const TextReader::Place place = in_.text().place();
     const int64_t extent = in_.integer();
+    if (extent < 0) in_.text().fail(place, "an extent is not negative");
     if (plan_.graph.pool.add_atom(extent, in_.text().read_string()) != id) {
       in_.text().fail(place, "atoms are not in order");
     }
   }
 
   void read_value() {
-    const AccessValueId id = in_.read_id<AccessValueId>('v');
+    const TextReader::Place place = in_.text().place();
+    const AccessValueId id = in_.defined_id<AccessValueId>('v');
     AccessValue value;
     value.kind = in_.word<AccessValueKind>();
     value.dtype = in_.text().read_dtype();
@@ -87,12 +109,13 @@ class PlanParser {
     value.strides = in_.integers();
     in_.expect("dims");
     in_.text().expect('(');
-    while (!in_.text().accept(')')) value.dims.push_back(in_.ids<AtomId>('a'));
+    while (!in_.text().accept(')')) value.dims.push_back(in_.known_ids<AtomId>('a'));
     if (in_.accept("producer")) {
       value.producer = in_.read_id<AccessNodeId>('n');
+      last_producer_ = std::max<size_t>(last_producer_, value.producer.index);
       value.result = small_named("result");
     }
-    if (in_.accept("graph")) value.graph_value = ValueId(static_cast<size_t>(in_.integer()));
+    if (in_.accept("graph")) value.graph_value = read_graph_value();
     if (in_.accept("fill_bits")) {
       const int64_t bits = in_.integer();
       Tensor fill(value.dtype, {});
@@ -101,11 +124,22 @@ class PlanParser {
       plan_.graph.fills.push_back(std::move(fill));
     }
     value.name = in_.text().read_string();
+    const std::string problem = value_problem(plan_.graph, value);
+    if (!problem.empty()) in_.text().fail(place, problem);
     entry_at(plan_.graph.values, id) = std::move(value);
   }
 
+  ValueId read_graph_value() {
+    const TextReader::Place place = in_.text().place();
+    const int64_t index = in_.integer();
+    if (index < 0 || static_cast<size_t>(index) >= graph_.value_count()) {
+      in_.text().fail(place, "the model has fewer values");
+    }
+    return ValueId(static_cast<size_t>(index));
+  }
+
   void read_read() {
-    const ReadId id = in_.read_id<ReadId>('r');
+    const ReadId id = in_.defined_id<ReadId>('r');
     const int64_t extent = named("below");
     Read read = in_.read();
     entry_at(plan_.graph.reads, id) = std::move(read);
@@ -113,7 +147,8 @@ class PlanParser {
   }
 
   void read_node() {
-    const AccessNodeId id = in_.read_id<AccessNodeId>('n');
+    const TextReader::Place start = in_.text().place();
+    const AccessNodeId id = in_.defined_id<AccessNodeId>('n');
     AccessNode node;
     node.kind = in_.word<AccessKind>();
     const TextReader::Place place = in_.text().place();
@@ -126,10 +161,8 @@ class PlanParser {
     node.axes = named_ids<AtomId>("axes", 'a');
     node.reduced = named_ids<AtomId>("reduced", 'a');
     node.sources = read_sources();
-    if (in_.text().accept('{')) {
-      node.attributes = default_attributes(node.op);
-      read_attributes(node.attributes);
-    }
+    node.attributes = default_attributes(node.op);
+    if (in_.text().accept('{')) read_attributes(node.attributes);
     for (;;) {
       if (in_.accept("operand")) {
         node.operands.push_back(in_.read());
@@ -143,12 +176,15 @@ class PlanParser {
         break;
       }
     }
+    const std::string problem = node_problem(plan_.graph, id, node);
+    if (!problem.empty()) in_.text().fail(start, problem);
     entry_at(plan_.graph.nodes, id) = std::move(node);
   }
 
   std::vector<SourceId> read_sources() {
     const TextReader::Place place = in_.text().place();
-    std::vector<SourceId> sources = named_ids<SourceId>("sources", 's');
+    in_.expect("sources");
+    std::vector<SourceId> sources = in_.ids<SourceId>('s');
     for (const SourceId source : sources) {
       if (source.index >= graph_.source_count()) {
         in_.text().fail(place, "the plan is of another graph: it has fewer sources");
@@ -205,7 +241,10 @@ class PlanParser {
   }
 
   void read_buffer() {
-    in_.read_id<BufferId>('b');
+    const TextReader::Place place = in_.text().place();
+    if (in_.defined_id<BufferId>('b') != BufferId(plan_.buffers.size())) {
+      in_.text().fail(place, "buffers are not in order");
+    }
     Buffer buffer;
     buffer.kind = in_.word<BufferKind>();
     buffer.index = in_.small();
@@ -215,9 +254,9 @@ class PlanParser {
     buffer.extents = in_.integers();
     in_.expect("strides");
     buffer.strides = in_.integers();
-    buffer.value = in_.read_id<AccessValueId>('v');
+    buffer.value = in_.known_id<AccessValueId>('v');
     buffer.name = in_.text().read_string();
-    if (in_.accept("inside")) buffer.inside = in_.read_id<BufferId>('b');
+    if (in_.accept("inside")) buffer.inside = in_.known_id<BufferId>('b');  // wholes come first
     plan_.buffers.push_back(std::move(buffer));
   }
 
@@ -258,7 +297,7 @@ class PlanParser {
       kernel.parts.push_back(std::move(part));
     }
     while (in_.accept("at")) {
-      const AccessValueId value = in_.read_id<AccessValueId>('v');
+      const AccessValueId value = in_.known_id<AccessValueId>('v');
       kernel.places[value].push_back(read_place());
     }
     if (in_.accept("why")) kernel.why_not_larger = in_.text().read_string();
@@ -341,9 +380,9 @@ class PlanParser {
     for (size_t i = 0; i < names.size(); ++i) {
       if (names[i] == word) root.kind = static_cast<RootKind>(i);
     }
-    root.value = in_.read_id<AccessValueId>('v');
+    root.value = in_.known_id<AccessValueId>('v');
     if (root.kind == RootKind::kStore) {
-      root.buffer = in_.read_id<BufferId>('b');
+      root.buffer = in_.known_id<BufferId>('b');
       root.index = in_.index();
     }
     if (in_.accept("slot")) {
@@ -363,14 +402,14 @@ class PlanParser {
       place.strides = in_.integers();
       place.row_stride = named("row_stride");
     }
-    if (in_.text().peek() == 'b') place.buffer = in_.read_id<BufferId>('b');
+    if (in_.text().peek() == 'b') place.buffer = in_.known_id<BufferId>('b');
     return place;
   }
 
   LibraryMatmul read_call() {
     LibraryMatmul call;
     MatmulLayout& l = call.layout;
-    l.node = in_.read_id<AccessNodeId>('n');
+    l.node = in_.known_id<AccessNodeId>('n');
     l.m = named("m");
     l.n = named("n");
     l.k = named("k");
@@ -379,15 +418,15 @@ class PlanParser {
     call.sources = read_sources();
     for (MatmulMatrix* matrix : {&l.a, &l.b, &l.d}) {
       in_.expect("matrix");
-      matrix->value = in_.read_id<AccessValueId>('v');
+      matrix->value = in_.known_id<AccessValueId>('v');
       matrix->offset = named("offset");
       matrix->column_major = in_.accept("columns");
       if (!matrix->column_major) in_.expect("rows");
       matrix->leading_dimension = named("leading");
     }
-    if (in_.accept("scale")) l.scale = std::stod(in_.text().read_string());
+    if (in_.accept("scale")) l.scale = read_scale();
     if (in_.accept("bias")) {
-      l.bias = in_.read_id<AccessValueId>('v');
+      l.bias = in_.known_id<AccessValueId>('v');
       l.bias_offset = named("offset");
     }
     while (in_.accept("batch")) {
@@ -401,7 +440,17 @@ class PlanParser {
     return call;
   }
 
+  double read_scale() {
+    const TextReader::Place place = in_.text().place();
+    const std::string text = in_.text().read_string();
+    char* end = nullptr;
+    const double scale = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != 0) in_.text().fail(place, "expected a factor");
+    return scale;
+  }
+
   const Graph& graph_;
+  size_t last_producer_ = 0;
   Plan plan_;
   PlanReader in_;
 };

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "graph/attribute_fields.h"
+#include "graph/graph_fingerprint.h"
 #include "graph/text_quote.h"
 #include "planner/plan_text.h"
 #include "planner/plan_words.h"
@@ -117,8 +118,8 @@ class PlanPrinter {
   explicit PlanPrinter(const Plan& plan) : plan_(plan), used_(plan) {}
 
   std::string run() {
-    line("plan {} {} regions {} arena {}", quote(plan_.device), quote(plan_.architecture),
-         plan_.regions, plan_.arena_bytes);
+    line("plan {} {} regions {} arena {} graph {}", quote(plan_.device), quote(plan_.architecture),
+         plan_.regions, plan_.arena_bytes, fingerprint_text(*plan_.graph.graph));
     for (const AtomId id : used_.atoms) {
       const Atom& atom = plan_.graph.pool.atom(id);
       line("atom a{} {} {}", id.index, atom.extent, quote(atom.name));

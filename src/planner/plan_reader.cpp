@@ -1,11 +1,16 @@
 #include "planner/plan_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <climits>
 
 namespace stitch {
 namespace {
 
+// Ids are those of the planner, which numbers what it tried and dropped too.
+constexpr uint32_t kLargestId = 1 << 22;
 constexpr std::string_view kQuotients[] = {"div", "mod", "min", "max"};
 constexpr FactorKind kQuotientKinds[] = {FactorKind::kFloorDiv, FactorKind::kMod, FactorKind::kMin,
                                          FactorKind::kMax};
@@ -27,6 +32,38 @@ uint32_t PlanReader::id(char letter) {
     reader_.fail(place, std::string("expected an id that begins with ") + letter);
   }
   return static_cast<uint32_t>(std::stoul(word.substr(1)));
+}
+
+uint32_t PlanReader::define(char letter) {
+  const TextReader::Place place = reader_.place();
+  const uint32_t index = id(letter);
+  if (index > kLargestId) reader_.fail(place, "there is no plan with so many lines");
+  std::vector<bool>& defined = defined_[letter];
+  if (index >= defined.size()) defined.resize(index + 1);
+  if (defined[index]) reader_.fail(place, fmt::format("{}{} is there already", letter, index));
+  defined[index] = true;
+  return index;
+}
+
+uint32_t PlanReader::known(char letter) {
+  const TextReader::Place place = reader_.place();
+  const uint32_t index = id(letter);
+  if (!is_known(letter, index)) {
+    reader_.fail(place, fmt::format("no line before this one defines {}{}", letter, index));
+  }
+  return index;
+}
+
+bool PlanReader::is_known(char letter, uint32_t index) const {
+  const auto found = defined_.find(letter);
+  return found != defined_.end() && index < found->second.size() && found->second[index];
+}
+
+int PlanReader::small() {
+  const TextReader::Place place = reader_.place();
+  const int64_t value = integer();
+  if (value < INT_MIN || value > INT_MAX) reader_.fail(place, "the number is too large");
+  return static_cast<int>(value);
 }
 
 std::vector<int64_t> PlanReader::integers() {
@@ -57,15 +94,11 @@ ExprId PlanReader::factor() {
   for (size_t i = 0; i < std::size(kQuotients); ++i) {
     if (accept(kQuotients[i])) return quotient(kQuotientKinds[i]);
   }
-  const TextReader::Place place = reader_.place();
   if (reader_.peek() == 'r') {
-    const ReadId read = read_id<ReadId>('r');
-    if (read.index >= graph_.reads.size()) reader_.fail(place, "a read that no line defines");
+    const ReadId read = known_id<ReadId>('r');
     return graph_.pool.of(read, graph_.pool.read_range(read));
   }
-  const AtomId atom = read_id<AtomId>('a');
-  if (atom.index >= graph_.pool.atom_count()) reader_.fail(place, "an atom that no line defines");
-  return graph_.pool.of(atom);
+  return graph_.pool.of(known_id<AtomId>('a'));
 }
 
 ExprId PlanReader::quotient(FactorKind kind) {
@@ -121,8 +154,14 @@ Read PlanReader::read() {
   Read found;
   do {
     Piece piece;
-    piece.source = read_id<AccessValueId>('v');
+    const TextReader::Place place = reader_.place();
+    piece.source = known_id<AccessValueId>('v');
     piece.index = index();
+    const size_t rank = graph_.value(piece.source).dims.size();
+    if (piece.index.size() != rank) {
+      reader_.fail(place, fmt::format("v{} has {} dims and is read at {} indices",
+                                      piece.source.index, rank, piece.index.size()));
+    }
     piece.guards = guards();
     found.pieces.push_back(std::move(piece));
   } while (reader_.accept('|'));

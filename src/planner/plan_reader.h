@@ -1,5 +1,6 @@
 // Words, ids, lists and index expressions of the plan's text form.
 #pragma once
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +13,11 @@ namespace stitch {
 // Reads expressions into the pool of `graph`, whose atoms and reads must be known by then.
 class PlanReader {
  public:
-  PlanReader(std::string_view text, AccessGraph& graph) : reader_(text), graph_(graph) {}
+  PlanReader(std::string_view text, AccessGraph& graph) : reader_(text, "plan"), graph_(graph) {}
 
   TextReader& text() { return reader_; }
   int64_t integer() { return reader_.read_integer(); }
-  int small() { return static_cast<int>(reader_.read_integer()); }
+  int small();
   // "a12" for letter a.
   uint32_t id(char letter);
   template <class IdType>
@@ -34,6 +35,28 @@ class PlanReader {
     reader_.expect(']');
     return found;
   }
+  // The id that a line defines; from there on others may refer to it.
+  template <class IdType>
+  IdType defined_id(char letter) {
+    return IdType(static_cast<size_t>(define(letter)));
+  }
+  // A reference; an id that no line has defined is refused at its place.
+  template <class IdType>
+  IdType known_id(char letter) {
+    return IdType(static_cast<size_t>(known(letter)));
+  }
+  template <class IdType>
+  std::vector<IdType> known_ids(char letter) {
+    std::vector<IdType> found;
+    reader_.expect('[');
+    if (reader_.accept(']')) return found;
+    do {
+      found.push_back(known_id<IdType>(letter));
+    } while (reader_.accept(','));
+    reader_.expect(']');
+    return found;
+  }
+  bool is_known(char letter, uint32_t index) const;
   std::vector<int64_t> integers();
   ExprId expression();
   std::vector<ExprId> index();
@@ -54,11 +77,14 @@ class PlanReader {
   bool accept(std::string_view word) { return reader_.accept_word(word); }
 
  private:
+  uint32_t define(char letter);
+  uint32_t known(char letter);
   ExprId factor();
   ExprId quotient(FactorKind kind);
 
   TextReader reader_;
   AccessGraph& graph_;
+  std::map<char, std::vector<bool>> defined_;  // by letter and index
 };
 
 }  // namespace stitch

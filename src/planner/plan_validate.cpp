@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "planner/device_model.h"
 #include "planner/kernel_check.h"
+#include "planner/plan_numbers.h"
 
 namespace stitch {
 namespace {
@@ -22,9 +23,6 @@ void check_buffers(const Plan& plan, std::vector<std::string>& problems) {
   for (const Buffer& buffer : plan.buffers) {
     if (!names.insert(buffer.name).second) {
       problems.push_back(fmt::format("two buffers are named {}", buffer.name));
-    }
-    if (buffer.extents.size() != buffer.strides.size()) {
-      problems.push_back(fmt::format("buffer {} has strides of another rank", buffer.name));
     }
     if (buffer.inside.valid()) {
       const Buffer& whole = plan.buffers[buffer.inside.index];
@@ -58,6 +56,7 @@ std::vector<std::string> plan_problems(const Plan& plan) {
   std::vector<std::string> problems;
   check_buffers(plan, problems);
   check_names(plan, problems);
+  check_numbers(plan, problems);
   KernelChecker checker(plan);
   for (const Step& step : plan.steps) {
     if (const Kernel* const kernel = std::get_if<Kernel>(&step)) checker.check(*kernel, problems);

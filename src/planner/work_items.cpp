@@ -45,14 +45,19 @@ class ItemFinder {
       outside = read_outside_of(regions);
     }
     for (const Region& region : regions) {
-      const bool may_fuse = region.nodes.size() < 2 || fusions++ < options_.max_fusions;
+      const bool is_left_out = !is_asked_for(region.nodes);
+      const bool may_fuse =
+          !is_left_out && (region.nodes.size() < 2 || fusions++ < options_.max_fusions);
       switch (may_fuse ? options_.fusion : FusionMode::kNone) {
         case FusionMode::kNone:
-          for (const AccessNodeId node : region.nodes) items.push_back(set_of({node}, false));
+          for (const AccessNodeId node : region.nodes) {
+            items.push_back(set_of({node}, false));
+            items.back().stays_alone = is_left_out;
+          }
           break;
         case FusionMode::kXla:
           for (KernelRequest& kernel : fuse_like_xla(graph_, region.nodes, outside)) {
-            items.push_back({std::move(kernel), false});
+            items.push_back({std::move(kernel), false, false});
           }
           break;
         case FusionMode::kFusionStitching:
@@ -68,6 +73,12 @@ class ItemFinder {
       }
     }
     return items;
+  }
+
+  bool is_asked_for(const std::vector<AccessNodeId>& nodes) const {
+    const std::vector<AccessNodeId>& only = options_.only_regions_of;
+    return only.empty() ||
+           std::find_first_of(nodes.begin(), nodes.end(), only.begin(), only.end()) != nodes.end();
   }
 
   WorkItem set_of(std::vector<AccessNodeId> nodes, bool stitched) const {
@@ -168,6 +179,7 @@ class ItemFinder {
                      AccessNodeId(n));
       } else {
         items.push_back(set_of({AccessNodeId(n)}, false));
+        items.back().stays_alone = !is_asked_for({AccessNodeId(n)});
       }
     }
   }

@@ -13,13 +13,15 @@ namespace stitch {
 
 struct WorkItem {
   KernelRequest request;
-  bool stitched = true;  // a region: it may take in the contraction that heads it
+  bool stitched = true;      // a region: it may take in the contraction that heads it
+  bool stays_alone = false;  // no other kernel may join its own
 };
 
 struct WorkItemOptions {
   FusionMode fusion = FusionMode::kStitch;
   const DeviceModel* device = nullptr;
-  int64_t max_fusions = INT64_MAX;  // regions beyond get a kernel per node
+  int64_t max_fusions = INT64_MAX;            // regions beyond get a kernel per node
+  std::vector<AccessNodeId> only_regions_of;  // PlanOptions
 };
 
 using ContractionChoices = std::unordered_map<AccessNodeId, ContractionChoice>;

@@ -42,7 +42,7 @@ TEST_CASE("plan --compare --json has every mode with its counts and a time per a
   CHECK(json["nodes"] == 2);
   CHECK(json["regions"] == 1);
   CHECK(json["plan_ms"] > 0);
-  for (const char* name : {"none", "stitch"}) {
+  for (const char* name : {"none", "xla", "fusionstitching", "astitch", "stitch"}) {
     INFO(name);
     const Json& mode = json["modes"].at(name);
     for (const char* key : {"kernels", "contractions", "copies", "grid_barriers", "bytes",

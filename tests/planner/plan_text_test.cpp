@@ -2,6 +2,7 @@
 #include "planner/plan_text.h"
 
 #include "graph/error.h"
+#include "graph/graph_fingerprint.h"
 #include "planned.h"
 #include "support/catch.h"
 
@@ -55,11 +56,13 @@ TEST_CASE("plans of contractions round-trip as text") {
 TEST_CASE("a text that is no plan is refused with its place") {
   const Graph graph = parse_graph(softmax_graph(4, 8));
   CHECK_THROWS_AS(parse_plan("kernel", graph), ModelError);
-  CHECK_THROWS_WITH(parse_plan("plan \"a100\" \"sm_80\" regions 1 arena 0\natom b0 4 \"\"", graph),
+  const std::string head =
+      "plan \"a100\" \"sm_80\" regions 1 arena 0 graph " + fingerprint_text(graph) + "\n";
+  CHECK_THROWS_WITH(parse_plan(head + "atom b0 4 \"\"", graph),
                     Catch::Contains("2:6") && Catch::Contains("begins with a"));
   CHECK_THROWS_WITH(
-      parse_plan("plan \"a100\" \"sm_80\" regions 1 arena 0\ninputs []\nkernel \"k\" block 32 "
-                 "min_blocks 1 shared 0 counters 0 sources [s7]",
-                 graph),
+      parse_plan(
+          head + "inputs []\nkernel \"k\" block 32 min_blocks 1 shared 0 counters 0 sources [s7]",
+          graph),
       Catch::Contains("fewer sources"));
 }
