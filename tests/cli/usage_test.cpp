@@ -63,7 +63,8 @@ TEST_CASE("a value that a flag does not take is refused with those that it takes
       "h100 (sm_90), h200 (sm_90), b200 (sm_100)\n";
   const std::vector<Mistake> mistakes = {
       {{"--fusion", "stich"},
-       "error: --fusion stich: expected one of none, stitch\nhelp: did you mean 'stitch'?\n"},
+       "error: --fusion stich: expected one of none, xla, fusionstitching, astitch, stitch\nhelp: "
+       "did you mean 'stitch'?\n"},
       {{"--contractions", "libary"},
        "error: --contractions libary: expected one of library, own\n"
        "help: did you mean 'library'?\n"},
