@@ -18,6 +18,7 @@ PlanOptions options_for(FusionMode fusion) {
   options.architecture = "sm_80";
   options.fusion = fusion;
   options.contractions = ContractionMode::kOwn;
+  options.best_of_modes = false;  // the mode's own plan
   return options;
 }
 
