@@ -1,5 +1,5 @@
 // Compares the kernels emitted for *.graph with the texts kept beside them; --update replaces
-// those.
+// those. What docs/emitted_kernels.md quotes has to be one of these texts.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -51,6 +51,27 @@ std::string first_difference(const std::string& expected, const std::string& act
   }
 }
 
+// Quoted kernels ("```cuda") that are no part of any kept text; says which, and that there are any.
+int stale_quotations(const std::vector<std::string>& kept) {
+  const std::string open = "```cuda\n", close = "```";
+  const std::string document = read_file(STITCH_EMITTED_KERNELS_DOCUMENT);
+  int stale = 0, found = 0;
+  for (size_t at = document.find(open); at != std::string::npos; at = document.find(open, at)) {
+    at += open.size();
+    const std::string quoted = document.substr(at, document.find(close, at) - at);
+    ++found;
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const std::string& text) {
+      return text.find(quoted) != std::string::npos;
+    });
+    if (known) continue;
+    ++stale;
+    std::cout << "docs/emitted_kernels.md quotes a kernel that is emitted otherwise now: "
+              << quoted.substr(0, quoted.find('\n')) << "\n";
+  }
+  if (found == 0) std::cout << "docs/emitted_kernels.md quotes no kernel\n";
+  return found == 0 ? 1 : stale;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,11 +82,13 @@ int main(int argc, char** argv) {
   }
   std::sort(graphs.begin(), graphs.end());
   int differences = graphs.empty() ? 1 : 0;
+  std::vector<std::string> texts;
   for (const fs::path& graph : graphs) {
     fs::path kept = graph;
     kept.replace_extension(".cu");
     try {
       const std::string text = emitted_text(graph);
+      texts.push_back(text);
       if (update) {
         std::ofstream(kept) << text;
       } else if (const std::string before = read_file(kept); before != text) {
@@ -81,5 +104,5 @@ int main(int argc, char** argv) {
   if (differences > 0) {
     std::cout << "to accept what is emitted now: " << argv[0] << " --update\n";
   }
-  return differences == 0 ? 0 : 1;
+  return differences + stale_quotations(texts) == 0 ? 0 : 1;
 }
