@@ -19,10 +19,10 @@ constexpr std::size_t kColours = 53;
 constexpr std::size_t kCacheLine = 64;
 
 // A launch that was stopped leaves its stacks as they were: what AddressSanitizer has marked on
-// them must not meet the next launch.
-void forget_marks([[maybe_unused]] unsigned char* stack) {
+// them must meet neither the next launch nor what is mapped where they were.
+void forget_marks([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #ifdef __SANITIZE_ADDRESS__
-  __asan_unpoison_memory_region(stack, kStackBytes);
+  __asan_unpoison_memory_region(memory, bytes);
 #endif
 }
 
@@ -73,7 +73,7 @@ auto announced_entry(Fiber&, const unsigned char*, void (*entry)()) { return ent
 #endif
 
 void store_view(unsigned char* stack, const stitch_simt::ThreadView* view) {
-  forget_marks(stack);
+  forget_marks(stack, kStackBytes);
   std::memcpy(stack + stitch_simt::kViewOffset, &view, sizeof view);
 }
 
@@ -156,7 +156,10 @@ void StackPool::trim() {
 }
 
 void StackPool::release_from(std::size_t chunk) {
-  for (; chunks_.size() > chunk; chunks_.pop_back()) munmap(chunks_.back().mapping, kChunkBytes);
+  for (; chunks_.size() > chunk; chunks_.pop_back()) {
+    forget_marks(chunks_.back().mapping, kChunkBytes);
+    munmap(chunks_.back().mapping, kChunkBytes);
+  }
 }
 
 unsigned char* StackPool::stack(std::size_t index) {

@@ -141,9 +141,9 @@ TEST_CASE("a bundle builds from its own sources and finds itself by CMake") {
       << "cmake_minimum_required(VERSION 3.16)\nproject(client C CXX)\nadd_subdirectory(sample)\n"
          "add_executable(client client.c)\ntarget_link_libraries(client sample)\n";
   // All sources in a few units: what is tested is that they build, not how fast.
-  expect_success(run_process(
-      {STITCH_CMAKE, "-S", ".", "-B", "build", "-G", "Unix Makefiles", "-DCMAKE_UNITY_BUILD=ON"},
-      folder.path()));
+  expect_success(run_process({STITCH_CMAKE, "-S", ".", "-B", "build", "-G", STITCH_CMAKE_GENERATOR,
+                              "-DCMAKE_UNITY_BUILD=ON"},
+                             folder.path()));
   expect_success(
       run_process({STITCH_CMAKE, "--build", "build", "--target", "client"}, folder.path()));
   const ProcessResult run =
