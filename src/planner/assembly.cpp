@@ -5,14 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "planner/value_size.h"
+
 namespace stitch {
 namespace {
-
-int64_t element_count(const AccessValue& value) {
-  int64_t count = 1;
-  for (const int64_t extent : value.extents) count *= extent;
-  return count;
-}
 
 bool is_copy(const AccessNode& node) {
   return node.kind == AccessKind::kElementwise && node.op == Op::k_bitcast;

@@ -9,6 +9,7 @@
 #include "planner/kernel_structure.h"
 #include "planner/read_rewriter.h"
 #include "planner/stage_geometry.h"
+#include "planner/value_size.h"
 
 namespace stitch {
 namespace {
@@ -133,8 +134,7 @@ Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& de
   moved *= size_bytes(plan.graph.value(result).dtype);
   for (const AccessValueId source : sources_of(plan.graph, node)) {
     const AccessValue& value = plan.graph.value(source);
-    int64_t elements = 1;
-    for (const int64_t extent : value.extents) elements *= extent;
+    const int64_t elements = element_count(value);
     moved += elements * size_bytes(value.dtype);
   }
   kernel.bytes = {moved, moved, moved};

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "planner/value_size.h"
+
 namespace stitch {
 namespace {
 
@@ -113,12 +115,7 @@ class Explorer {
            static_cast<double>(nodes.size() - 1) * device_.launch_us;
   }
 
-  int64_t bytes_of(AccessValueId id) const {
-    const AccessValue& value = graph_.value(id);
-    int64_t bytes = size_bytes(value.dtype);
-    for (const int64_t extent : value.extents) bytes *= extent;
-    return bytes;
-  }
+  int64_t bytes_of(AccessValueId id) const { return byte_count(graph_.value(id)); }
 
   // No path leaves the set and comes back.
   bool is_convex(const std::vector<size_t>& nodes) const {

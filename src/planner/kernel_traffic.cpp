@@ -7,18 +7,13 @@
 #include "planner/plan_buffers.h"
 #include "planner/read_rewriter.h"
 #include "planner/stage_geometry.h"
+#include "planner/value_size.h"
 
 namespace stitch {
 namespace {
 
 constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kWarp = 32;
-
-int64_t element_count(const AccessValue& value) {
-  int64_t count = 1;
-  for (const int64_t extent : value.extents) count *= extent;
-  return count;
-}
 
 // Addresses that an expression can take: no more than its points, no more than its range.
 int64_t distinct_elements(const AccessGraph& graph, ExprId linear) {

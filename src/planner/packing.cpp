@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "planner/value_size.h"
+
 namespace stitch {
 namespace {
 
@@ -113,8 +115,7 @@ class Packer {
     for (const auto& [value, bytes] : steps_[guest].read_bytes) {
       int64_t& known = steps_[host].read_bytes[value];
       const AccessValue& tensor = plan_.graph.value(value);
-      int64_t total = size_bytes(tensor.dtype);
-      for (const int64_t extent : tensor.extents) total *= extent;
+      const int64_t total = byte_count(tensor);
       again += std::max<int64_t>(known + bytes - total, 0);
       known = std::min(known + bytes, total);
     }

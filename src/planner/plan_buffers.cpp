@@ -5,18 +5,13 @@
 
 #include "planner/arena.h"
 #include "planner/step_buffers.h"
+#include "planner/value_size.h"
 
 namespace stitch {
 namespace {
 
 // Weights start at whole 256-byte lines, as an allocation of their own would.
 constexpr int64_t kConstantAlignment = 256;
-
-int64_t element_count(const std::vector<int64_t>& extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  return count;
-}
 
 void renumber(Kernel& kernel, const std::vector<BufferId>& moved) {
   for (Part& part : kernel.parts) {
@@ -40,7 +35,7 @@ void renumber(Kernel& kernel, const std::vector<BufferId>& moved) {
 
 bool is_literal(const AccessGraph& graph, AccessValueId value) {
   const AccessValue& v = graph.value(value);
-  return v.kind == AccessValueKind::kConstant && element_count(v.extents) == 1;
+  return v.kind == AccessValueKind::kConstant && element_count(v) == 1;
 }
 
 PlanBuffers::PlanBuffers(Plan& plan) : plan_(plan) {
@@ -90,7 +85,7 @@ BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
   buffer.dtype = kind == BufferKind::kScratch ? compute_type(value.dtype) : value.dtype;
   buffer.extents = value.extents;
   buffer.strides = value.strides;
-  buffer.bytes = element_count(value.extents) * size_bytes(buffer.dtype);
+  buffer.bytes = element_count(value) * size_bytes(buffer.dtype);
   buffer.value = id;
   const BufferId result(plan_.buffers.size());
   plan_.buffers.push_back(std::move(buffer));

@@ -8,6 +8,7 @@
 
 #include "graph/op.h"
 #include "planner/kernel_structure.h"
+#include "planner/value_size.h"
 
 namespace stitch {
 namespace {
@@ -80,9 +81,8 @@ class XlaFusion {
   // The user reads an element more than once: a broadcast, or an overlapping window.
   bool reuses(AccessNodeId user, AccessValueId value) const {
     const AccessNode& node = graph_.node(user);
-    int64_t elements = 1;
-    for (const int64_t extent : graph_.value(value).extents) elements *= extent;
-    return point_count(graph_.pool, node.axes) * point_count(graph_.pool, node.reduced) > elements;
+    return point_count(graph_.pool, node.axes) * point_count(graph_.pool, node.reduced) >
+           element_count(graph_.value(value));
   }
 
   KernelRequest kernel_of(const std::set<AccessNodeId>& roots) {
