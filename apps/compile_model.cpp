@@ -16,8 +16,8 @@
 #include "only_kernel.h"
 #include "plan_counts.h"
 #include "plan_file.h"
-#include "planner/explain.h"
-#include "planner/plan_text.h"
+#include "planner/plan/plan_text.h"
+#include "planner/report/explain.h"
 #include "spills.h"
 
 namespace stitch {

@@ -12,7 +12,7 @@
 #include "emit_cuda/emit_kernel.h"
 #include "frontend/import_onnx.h"
 #include "graph/graph.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

@@ -7,7 +7,7 @@
 
 #include "frontend/name_suggestion.h"
 #include "graph/error.h"
-#include "planner/kernel_facts.h"
+#include "planner/report/kernel_facts.h"
 
 namespace stitch {
 

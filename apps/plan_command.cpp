@@ -13,7 +13,7 @@
 #include "plan_counts.h"
 #include "plan_file.h"
 #include "plan_report.h"
-#include "planner/plan_text.h"
+#include "planner/plan/plan_text.h"
 #include "table.h"
 
 namespace stitch {

@@ -7,7 +7,7 @@
 
 #include "console.h"
 #include "plan_report.h"
-#include "planner/fusion_mode.h"
+#include "planner/fusion/fusion_mode.h"
 #include "planner/make_plan.h"
 #include "table.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "console.h"
-#include "planner/kernel_facts.h"
+#include "planner/report/kernel_facts.h"
 
 namespace stitch {
 

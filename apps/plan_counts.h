@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "graph/error.h"
-#include "planner/plan_text.h"
-#include "planner/plan_validate.h"
+#include "planner/check/plan_validate.h"
+#include "planner/plan/plan_text.h"
 
 namespace stitch {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "graph/graph.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

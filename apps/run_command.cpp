@@ -16,7 +16,7 @@
 #include "frontend/tensor_file.h"
 #include "graph/error.h"
 #include "model_flags.h"
-#include "planner/device_model.h"
+#include "planner/device/device_model.h"
 #include "runtime/element_type.h"
 #include "runtime/launcher_error.h"
 #include "runtime/runner/loaded_bundle.h"

@@ -16,7 +16,7 @@
 #include "emit_cuda/cuda_text.h"
 #include "graph/attributes.h"
 #include "graph/op.h"
-#include "planner/access_graph.h"
+#include "planner/access/access_graph.h"
 
 namespace stitch {
 

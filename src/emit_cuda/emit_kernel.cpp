@@ -12,7 +12,7 @@
 #include "emit_cuda/stage_emitter.h"
 #include "emit_cuda/unused_variables.h"
 #include "graph/error.h"
-#include "planner/kernel_facts.h"
+#include "planner/report/kernel_facts.h"
 
 namespace stitch {
 namespace {

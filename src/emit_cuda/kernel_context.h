@@ -8,7 +8,7 @@
 
 #include "emit_cuda/element_graph.h"
 #include "emit_cuda/names.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

@@ -7,7 +7,7 @@
 
 #include "emit_cuda/code_writer.h"
 #include "graph/error.h"
-#include "planner/kernel_facts.h"
+#include "planner/report/kernel_facts.h"
 
 namespace stitch {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "emit_cuda/code_writer.h"
 #include "emit_cuda/element_builder.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "planner/fusion_mode.h"
-#include "planner/plan.h"
+#include "planner/fusion/fusion_mode.h"
+#include "planner/plan/plan.h"
 
 namespace stitch {
 

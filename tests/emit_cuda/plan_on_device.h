@@ -7,7 +7,7 @@
 
 #include "emit_cuda/emit_kernel.h"
 #include "emulator/emulated_device.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace stitch::test {
 

@@ -1,10 +1,10 @@
-#include "planner/absorb.h"
+#include "planner/absorb/absorb.h"
 
 #include "graph/evaluate.h"
 #include "graph/text_form.h"
+#include "planner/access/regions.h"
 #include "planner/access_evaluator.h"
 #include "planner/random_graph.h"
-#include "planner/regions.h"
 #include "support/catch.h"
 
 using namespace stitch;

@@ -8,7 +8,7 @@
 #include "frontend/signature.h"
 #include "graph/passes.h"
 #include "onnx/model_runner.h"
-#include "planner/absorb.h"
+#include "planner/absorb/absorb.h"
 #include "planner/access_evaluator.h"
 #include "support/catch.h"
 #include "support/shared_corpus.h"

@@ -8,7 +8,7 @@
 
 #include "graph/error.h"
 #include "graph/evaluate.h"
-#include "planner/floor_division.h"
+#include "planner/access/floor_division.h"
 
 namespace stitch {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/tensor.h"
-#include "planner/access_graph.h"
+#include "planner/access/access_graph.h"
 
 namespace stitch {
 

@@ -1,10 +1,10 @@
-#include "planner/access_graph.h"
+#include "planner/access/access_graph.h"
 
 #include "graph/evaluate.h"
 #include "graph/text_form.h"
 #include "graph/validate.h"
+#include "planner/access/access_prune.h"
 #include "planner/access_evaluator.h"
-#include "planner/access_prune.h"
 #include "planner/random_graph.h"
 #include "support/catch.h"
 

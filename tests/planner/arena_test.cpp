@@ -1,4 +1,4 @@
-#include "planner/arena.h"
+#include "planner/plan/arena.h"
 
 #include <random>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/plan_text.h"
+#include "planner/plan/plan_text.h"
 #include "planner/planned.h"
 #include "support/catch.h"
 

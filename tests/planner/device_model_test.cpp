@@ -1,4 +1,4 @@
-#include "planner/device_model.h"
+#include "planner/device/device_model.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Every value between two steps has an edge with its reason, and kernels that could share a launch
 // have the cost on both sides.
-#include "planner/explain.h"
+#include "planner/report/explain.h"
 
 #include <algorithm>
 

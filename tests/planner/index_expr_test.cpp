@@ -1,8 +1,8 @@
-#include "planner/index_expr.h"
+#include "planner/access/index_expr.h"
 
 #include <random>
 
-#include "planner/floor_division.h"
+#include "planner/access/floor_division.h"
 #include "support/catch.h"
 
 using namespace stitch;

@@ -1,4 +1,4 @@
-#include "planner/naming.h"
+#include "planner/plan/naming.h"
 
 #include "support/catch.h"
 

@@ -4,8 +4,8 @@
 
 #include "graph/error.h"
 #include "planned.h"
-#include "planner/plan_text.h"
-#include "planner/step_buffers.h"
+#include "planner/plan/plan_text.h"
+#include "planner/plan/step_buffers.h"
 #include "random_graph.h"
 #include "support/catch.h"
 

@@ -1,5 +1,5 @@
 // The text form of a plan: what is printed parses back to the same text.
-#include "planner/plan_text.h"
+#include "planner/plan/plan_text.h"
 
 #include "graph/error.h"
 #include "graph/graph_fingerprint.h"

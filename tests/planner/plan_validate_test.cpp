@@ -1,5 +1,5 @@
 // A plan that breaks a rule is rejected with a sentence.
-#include "planner/plan_validate.h"
+#include "planner/check/plan_validate.h"
 
 #include "graph/error.h"
 #include "planned.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graph/text_form.h"
+#include "planner/check/plan_validate.h"
 #include "planner/make_plan.h"
-#include "planner/plan_validate.h"
 
 namespace stitch {
 

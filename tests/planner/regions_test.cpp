@@ -1,4 +1,4 @@
-#include "planner/regions.h"
+#include "planner/access/regions.h"
 
 #include "graph/text_form.h"
 #include "support/catch.h"

@@ -1,6 +1,6 @@
 // Sums over rows beside sums over columns: one kernel that loads each input once.
 #include "planned.h"
-#include "planner/plan_text.h"
+#include "planner/plan/plan_text.h"
 #include "support/catch.h"
 
 using namespace stitch;

@@ -1,4 +1,4 @@
-#include "planner/shared_kernel.h"
+#include "planner/kernel/shared_kernel.h"
 
 #include "planned.h"
 #include "support/catch.h"

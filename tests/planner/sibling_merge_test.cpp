@@ -1,4 +1,4 @@
-#include "planner/sibling_merge.h"
+#include "planner/fusion/sibling_merge.h"
 
 #include "planned.h"
 #include "support/catch.h"

@@ -4,8 +4,8 @@
 
 #include "emit_cuda/plan_on_device.h"
 #include "graph/error.h"
-#include "planner/plan_text.h"
-#include "planner/plan_validate.h"
+#include "planner/check/plan_validate.h"
+#include "planner/plan/plan_text.h"
 #include "support/catch.h"
 
 namespace stitch::test {

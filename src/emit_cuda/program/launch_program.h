@@ -7,7 +7,7 @@
 #include "emit_cuda/bundle/manifest.h"
 #include "emit_cuda/compile/compile_kernels.h"
 #include "emit_cuda/emit_kernel.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "runtime/bundle_format.h"
 
 namespace stitch {

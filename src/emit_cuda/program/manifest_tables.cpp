@@ -5,7 +5,7 @@
 #include <set>
 
 #include "emit_cuda/program/launch_program.h"
-#include "planner/kernel_facts.h"
+#include "planner/report/kernel_facts.h"
 
 namespace stitch {
 

@@ -1,0 +1,34 @@
+// The latency evaluator: microseconds of a stage from its bytes, instructions and parallelism
+// (stitching.md 7; the compute term is FusionStitching's L = N_wave * L_warp).
+#pragma once
+#include <span>
+
+#include "planner/device/device_model.h"
+#include "planner/plan/plan.h"
+
+namespace stitch {
+
+struct StageWork {
+  int64_t blocks = 1;
+  int threads = 256;        // of a block
+  int resident_blocks = 1;  // per multiprocessor
+  double bytes = 0;         // through global memory
+  double footprint = 0;     // bytes that have to stay in L2 for the re-reads
+  double instructions = 0;  // of single threads
+  int reduce_depth = 0;     // reductions that wait for each other
+};
+
+// GB/s that so many blocks can pull: Little's law with 32 bytes in flight per thread, what one
+// multiprocessor can take, and 0.87 of the sheet value at most.
+double reachable_gbps(const DeviceModel& device, const StageWork& work);
+
+// Adds a stage to the estimate of its kernel; total_us is left to finish_estimate.
+void add_stage_cost(Estimate& estimate, const DeviceModel& device, const StageWork& work);
+void finish_estimate(Estimate& estimate, const DeviceModel& device);
+
+// Of a kernel whose estimate may not be finished.
+double predicted_us(const Kernel& kernel, const DeviceModel& device);
+// Of independent kernels in one launch.
+double packed_us(std::span<const Kernel* const> kernels, const DeviceModel& device);
+
+}  // namespace stitch

@@ -1,0 +1,71 @@
+#include "planner/fusion/step_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace stitch {
+
+std::vector<StepBuffers> buffers_of(const Plan& plan, const std::vector<PlannedStep>& steps) {
+  BufferLookup lookup(plan);
+  std::vector<StepBuffers> used;
+  for (const PlannedStep& step : steps) used.push_back(lookup.of(step.step));
+  return used;
+}
+
+std::vector<int> step_levels(const std::vector<StepBuffers>& used) {
+  std::vector<int> levels;
+  std::map<BufferId, int> written;
+  for (const StepBuffers& step : used) {
+    int level = 0;
+    for (const BufferId buffer : step.reads) {
+      const auto found = written.find(buffer);
+      if (found != written.end()) level = std::max(level, found->second + 1);
+    }
+    levels.push_back(level);
+    for (const BufferId buffer : step.writes) {
+      int& known = written.emplace(buffer, level).first->second;
+      known = std::max(known, level);
+    }
+  }
+  return levels;
+}
+
+// Kahn's algorithm.
+std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps) {
+  const std::vector<StepBuffers> used = buffers_of(plan, steps);
+  std::map<BufferId, std::vector<size_t>> writers;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BufferId buffer : used[i].writes) writers[buffer].push_back(i);
+  }
+  std::vector<std::set<size_t>> users(steps.size());
+  std::vector<size_t> waits(steps.size(), 0);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BufferId buffer : used[i].reads) {
+      for (const size_t from : writers[buffer]) {
+        if (from != i && users[from].insert(i).second) ++waits[i];
+      }
+    }
+  }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (waits[i] == 0) ready.push(i);
+  }
+  std::vector<PlannedStep> ordered;
+  while (!ready.empty()) {
+    const size_t i = ready.top();
+    ready.pop();
+    ordered.push_back(std::move(steps[i]));
+    for (const size_t user : users[i]) {
+      if (--waits[user] == 0) ready.push(user);
+    }
+  }
+  if (ordered.size() != steps.size()) throw InternalError("kernels of a plan wait for each other");
+  return ordered;
+}
+
+}  // namespace stitch

@@ -1,0 +1,199 @@
+#include "planner/kernel/kernel_builder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "planner/cost/cost.h"
+#include "planner/kernel/shared_kernel.h"
+#include "planner/structure/coalesce.h"
+#include "planner/structure/kernel_structure.h"
+
+namespace stitch {
+namespace {
+
+// What one block does in about the time of a launch.
+constexpr int64_t kMostPointsOfLastBlock = 16 << 10;
+
+using Built = std::variant<BuiltKernel, KernelCut>;
+
+class Building {
+ public:
+  Building(Plan& plan, PlanBuffers& buffers, const DeviceModel& device,
+           const KernelRequest& request)
+      : plan_(plan),
+        buffers_(buffers),
+        device_(device),
+        request_(request),
+        nodes_(plan.graph, request.nodes) {
+    for (const AccessValueId value : request.stored) stored_.push_back(nodes_.clone_of(value));
+  }
+
+  Built run() {
+    for (const AccessNodeId id : nodes_.nodes()) {
+      const AccessNode& node = plan_.graph.node(id);
+      if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
+    }
+    coalesce_atoms(nodes_, stored_);
+    structure_ = find_structure(nodes_, stored_);
+    if (structure_.clusters.size() == 1) return one_level();
+    if (request_.may_sweep) {
+      if (const std::optional<RowSweep> sweep = sweep_rows(nodes_, structure_, device_)) {
+        return sweep_or_cut(*sweep);
+      }
+    }
+    if (structure_.reason.empty()) return cut_by_clusters(nodes_, structure_, request_);
+    if (one_block_can_finish()) return assembly().with_ticket(structure_, {});
+    return levels_or_cut();
+  }
+
+ private:
+  KernelAssembly assembly() {
+    return KernelAssembly(plan_, buffers_, device_, nodes_, stored_, request_.block);
+  }
+
+  BuiltKernel one_level() {
+    const std::vector<AtomId> split_axes = split_reductions(nodes_, structure_, device_);
+    if (!split_axes.empty()) {
+      structure_ = find_structure(nodes_, stored_);
+      return assembly().with_ticket(structure_, split_axes);
+    }
+    if (const std::optional<Turn> turn = find_turn(nodes_, structure_)) {
+      if (request_.block == 0 || request_.block == kTurnBlock) return assembly().turn(*turn);
+    }
+    if (request_.may_wait && structure_.clusters.front().has_reduce) {
+      const RowExchange exchange = split_waiting_reductions(nodes_, structure_, device_);
+      if (!exchange.parts.empty()) return share_rows(exchange);
+    }
+    return assembly().one_stage(structure_);
+  }
+
+  // Blocks share rows and wait for each other. The twin has a block per row and waits for nothing.
+  BuiltKernel share_rows(const RowExchange& exchange) {
+    std::vector<AtomId> rows = structure_.clusters.front().rows;
+    rows.insert(rows.end(), exchange.parts.begin(), exchange.parts.end());
+    structure_ = one_cluster(nodes_, stored_, rows);
+    BuiltKernel shared = assembly().with_row_barriers(structure_, exchange);
+    shared.kernel.twin = kernels_apart(without_waits());
+    return shared;
+  }
+
+  // The swept kernel where it is possible and not predicted to be slower than without.
+  Built sweep_or_cut(const RowSweep& sweep) {
+    structure_ = find_structure(nodes_, stored_);
+    KernelRequest plain = request_;
+    plain.may_sweep = false;
+    const bool two_levels = structure_.clusters.size() == 2 && structure_.clusters[0].level == 0 &&
+                            structure_.clusters[1].level == 1;
+    const bool small = two_levels && one_block_can_finish();
+    std::optional<BuiltKernel> swept;
+    if (small || (two_levels && request_.may_wait)) {
+      swept = assembly().sweep(structure_, sweep,
+                               small ? Separation::kTicket : Separation::kGridBarrier);
+    }
+    if (swept) {
+      std::vector<Kernel> apart = kernels_apart(without_waits());
+      if (predicted_us(swept->kernel, device_) <= total_us(apart)) {
+        if (swept->kernel.cooperative) swept->kernel.twin = std::move(apart);
+        return *std::move(swept);
+      }
+    }
+    return Building(plan_, buffers_, device_, plain).run();
+  }
+
+  // All levels in one kernel where that is asked for, or possible and predicted to be faster.
+  Built levels_or_cut() {
+    KernelCut cut = cut_by_levels(nodes_, structure_, request_);
+    if (request_.grid == GridBarriers::kNever || !request_.may_wait || !levels_are_single()) {
+      return cut;
+    }
+    std::optional<BuiltKernel> met = assembly().with_grid_barriers(structure_);
+    if (!met) return cut;
+    std::vector<Kernel> apart = kernels_apart(without_waits());
+    if (request_.grid == GridBarriers::kWhereFaster &&
+        predicted_us(met->kernel, device_) > total_us(apart)) {
+      return cut;
+    }
+    met->kernel.twin = std::move(apart);
+    return *std::move(met);
+  }
+
+  bool levels_are_single() const {
+    std::set<int> levels;
+    return std::all_of(structure_.clusters.begin(), structure_.clusters.end(),
+                       [&](const Cluster& cluster) { return levels.insert(cluster.level).second; });
+  }
+
+  // The same work by kernels whose blocks wait for nothing.
+  KernelRequest without_waits() const {
+    KernelRequest request = request_;
+    request.may_wait = false;
+    request.may_sweep = false;
+    request.grid = GridBarriers::kNever;
+    return request;
+  }
+
+  // The kernels of a request in launch order, however often it is cut.
+  std::vector<Kernel> kernels_apart(const KernelRequest& request) {
+    Built built = Building(plan_, buffers_, device_, request).run();
+    std::vector<Kernel> kernels;
+    if (BuiltKernel* const done = std::get_if<BuiltKernel>(&built)) {
+      kernels.push_back(std::move(done->kernel));
+      return kernels;
+    }
+    for (const KernelRequest& piece : std::get<KernelCut>(built).pieces) {
+      for (Kernel& kernel : kernels_apart(piece)) kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
+  double total_us(const std::vector<Kernel>& kernels) const {
+    double sum = 0;
+    for (const Kernel& kernel : kernels) sum += predicted_us(kernel, device_);
+    return sum;
+  }
+
+  // Two levels, of which the second is so small that the block which arrives last does it alone.
+  bool one_block_can_finish() const {
+    if (structure_.clusters.size() != 2 || structure_.clusters[1].level != 1) return false;
+    int64_t points = 0;
+    for (const size_t i : structure_.clusters[1].roots) {
+      points += point_count(nodes_.pool(), structure_.roots[i].space);
+      for (const TracedRead& load : structure_.roots[i].trace.loads) {
+        points += point_count(nodes_.pool(), load_atoms(load));
+      }
+    }
+    return points <= kMostPointsOfLastBlock;
+  }
+
+  std::vector<AtomId> load_atoms(const TracedRead& load) const {
+    std::set<AtomId> atoms;
+    for (const ExprId index : load.index) {
+      const std::vector<AtomId> own = nodes_.pool().atoms_of(index);
+      atoms.insert(own.begin(), own.end());
+    }
+    return {atoms.begin(), atoms.end()};
+  }
+
+  Plan& plan_;
+  PlanBuffers& buffers_;
+  const DeviceModel& device_;
+  const KernelRequest& request_;
+  KernelNodes nodes_;
+  std::vector<AccessValueId> stored_;
+  KernelStructure structure_;
+};
+
+}  // namespace
+
+std::variant<BuiltKernel, KernelCut> KernelBuilder::build(const KernelRequest& request) {
+  if (request.in_shared) {
+    if (std::optional<BuiltKernel> built = build_shared_kernel(plan_, buffers_, device_, request)) {
+      return std::move(*built);
+    }
+    return KernelCut{{}, "a row does not fit in shared memory"};
+  }
+  return Building(plan_, buffers_, device_, request).run();
+}
+
+}  // namespace stitch

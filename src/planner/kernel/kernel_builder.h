@@ -1,0 +1,27 @@
+// Builds one kernel from a set of nodes, or says where the set has to be cut. Independent parts
+// come as a cut too: each is built with clones of its own, and packing joins them.
+#pragma once
+#include <variant>
+
+#include "planner/device/device_model.h"
+#include "planner/kernel/kernel_assembly.h"
+#include "planner/kernel/kernel_cut.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/plan_buffers.h"
+
+namespace stitch {
+
+class KernelBuilder {
+ public:
+  KernelBuilder(Plan& plan, PlanBuffers& buffers, const DeviceModel& device)
+      : plan_(plan), buffers_(buffers), device_(device) {}
+
+  std::variant<BuiltKernel, KernelCut> build(const KernelRequest& request);
+
+ private:
+  Plan& plan_;
+  PlanBuffers& buffers_;
+  const DeviceModel& device_;
+};
+
+}  // namespace stitch

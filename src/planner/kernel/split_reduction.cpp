@@ -1,0 +1,215 @@
+#include "planner/kernel/split_reduction.h"
+
+#include <algorithm>
+
+#include "planner/cost/cost.h"
+#include "planner/stage/mapping_choice.h"
+#include "planner/stage/stage_geometry.h"
+
+namespace stitch {
+namespace {
+
+// A block that shares a row should have this many bytes of it at least: below, the ticket and the
+// second reduction cost more than the parallelism gains.
+constexpr int64_t kLeastBytesPerBlock = 16 << 10;
+constexpr int64_t kMostSplits = 1024;
+constexpr int64_t kMostPartsPerThread = 16;
+constexpr int kBlock = 256;
+constexpr int kLargeBlock = 1024;
+constexpr int64_t kLanesAlongRows = 32;
+// Parts of whole vectors and warps: their starts stay aligned.
+constexpr int64_t kPartMultiple = 32;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool can_be_split(const AccessNode& node) {
+  switch (node.kind) {
+    case AccessKind::kReduce:
+    case AccessKind::kContraction:
+      return node.guards.empty();
+    case AccessKind::kArgReduce:
+    case AccessKind::kElementwise:
+    case AccessKind::kIndex:
+    case AccessKind::kScan:
+    case AccessKind::kSort:
+    case AccessKind::kScatter:
+    case AccessKind::kAssembly:
+      return false;
+  }
+  return false;
+}
+
+class Splitter {
+ public:
+  Splitter(KernelNodes& nodes, const KernelStructure& structure, const DeviceModel& device)
+      : nodes_(nodes),
+        structure_(structure),
+        cluster_(structure.clusters.front()),
+        device_(device),
+        geometry_(find_geometry(nodes, structure, cluster_)) {}
+
+  std::vector<AtomId> run() {
+    if (!find_columns() || somebody_waits()) return {};
+    const std::vector<AtomId> atoms = split_atoms(splits_for_ticket());
+    if (atoms.empty()) return {};
+    for (const AccessNodeId reduce : reduces()) {
+      nodes_.split_reduce(reduce, atoms, guards_);
+      join_in_every_thread(reduce, atoms);
+    }
+    return atoms;
+  }
+
+  RowExchange run_waiting() {
+    RowExchange exchange;
+    if (!find_columns() || geometry_.lanes_along_rows || !stores_are_known()) return exchange;
+    exchange.parts = split_atoms(splits_for_barrier());
+    if (exchange.parts.empty()) return exchange;
+    exchange.guards = guards_;
+    for (const AccessNodeId reduce : reduces()) {
+      exchange.exchanged.push_back(nodes_.split_reduce(reduce, exchange.parts, guards_));
+      // Every block of the row joins all parts: a loop over them, not over what the block owns.
+      nodes_.rename_reduced(reduce);
+      join_in_every_thread(reduce, exchange.parts);
+    }
+    return exchange;
+  }
+
+ private:
+  // Few parts are read by every thread that needs their sum: no second exchange.
+  void join_in_every_thread(AccessNodeId whole, const std::vector<AtomId>& parts) {
+    if (point_count(nodes_.pool(), parts) <= kMostPartsPerThread) nodes_.mark_inline(whole);
+  }
+
+  std::vector<AccessNodeId> reduces() const {
+    std::vector<AccessNodeId> found;
+    for (const size_t i : cluster_.roots) {
+      if (structure_.roots[i].kind == RootKind::kReduce) found.push_back(structure_.roots[i].node);
+    }
+    return found;
+  }
+
+  // All reduces run over the same columns.
+  bool find_columns() {
+    for (const AccessNodeId reduce : reduces()) {
+      const AccessNode& node = nodes_.graph().node(reduce);
+      if (!can_be_split(node)) return false;
+      if (!columns_.empty() && columns_ != node.reduced) return false;
+      columns_ = node.reduced;
+    }
+    return !columns_.empty();
+  }
+
+  // Another reduce or a value at every column needs a result.
+  bool somebody_waits() const {
+    for (const size_t i : cluster_.roots) {
+      const StructureRoot& root = structure_.roots[i];
+      if (root.kind == RootKind::kStore && root.space.size() != cluster_.rows.size()) return true;
+      if (root.kind == RootKind::kReduce && !root.trace.placed.empty()) return true;
+    }
+    return false;
+  }
+
+  // Of every column, by the block that has it, or of the row, by the first of its blocks.
+  bool stores_are_known() const {
+    for (const size_t i : cluster_.roots) {
+      const StructureRoot& root = structure_.roots[i];
+      if (root.kind != RootKind::kStore || contains_all(root.space, columns_)) continue;
+      if (std::any_of(columns_.begin(), columns_.end(),
+                      [&](AtomId atom) { return contains(root.space, atom); })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  int64_t rows() const { return point_count(nodes_.pool(), cluster_.rows); }
+  int64_t row_bytes() const {
+    return point_count(nodes_.pool(), columns_) * geometry_.largest_element;
+  }
+
+  double microseconds(int64_t blocks, int threads) const {
+    StageWork work;
+    work.blocks = blocks;
+    work.threads = threads;
+    const double bytes = static_cast<double>(rows() * row_bytes());
+    return bytes / 1e3 / reachable_gbps(device_, work);
+  }
+
+  int64_t splits_for_ticket() const {
+    const int64_t blocks = geometry_.lanes_along_rows ? ceil_div(rows(), kLanesAlongRows) : rows();
+    const int64_t most = std::min(
+        kMostSplits, rows() * row_bytes() / kLeastBytesPerBlock / std::max<int64_t>(blocks, 1));
+    const int64_t splits =
+        std::min(most, ceil_div(4 * device_.sm_count, std::max<int64_t>(blocks, 1)));
+    if (splits < 2) return 1;
+    const int threads = geometry_.lanes_along_rows ? kBlock : kLargeBlock;
+    const double gain = microseconds(blocks, threads) - microseconds(blocks * splits, kBlock);
+    return gain > device_.ticket_us ? splits : 1;
+  }
+
+  // One large block per multiprocessor: barriers cost per block.
+  int64_t splits_for_barrier() const {
+    const int64_t splits = device_.sm_count / std::max<int64_t>(rows(), 1);
+    if (splits < 2) return 1;
+    const double barriers = device_.barrier_us * static_cast<double>(reduces().size());
+    const double gain =
+        2 * (microseconds(rows(), kLargeBlock) - microseconds(rows() * splits, kLargeBlock));
+    return gain > barriers ? splits : 1;
+  }
+
+  // Whole outer atoms first, then a part of the next one.
+  std::vector<AtomId> split_atoms(int64_t splits) {
+    std::vector<AtomId> atoms;
+    if (splits < 2) return atoms;
+    const std::vector<AtomId> order =
+        by_falling_step(nodes_.graph(), geometry_.main.linear, columns_);
+    for (const AtomId atom : order) {
+      const int64_t extent = nodes_.pool().atom(atom).extent;
+      if (splits < 2) break;
+      if (extent <= splits && atom != order.back()) {
+        atoms.push_back(atom);
+        splits = splits / extent;
+        continue;
+      }
+      const int64_t inner = part_extent(extent, splits, atom == order.back());
+      if (inner >= extent) break;
+      const KernelNodes::Halves halves = nodes_.split(atom, inner);
+      if (halves.ragged) guards_.push_back({halves.whole, 0, extent});
+      atoms.push_back(halves.outer);
+      break;
+    }
+    return atoms;
+  }
+
+  // Even parts if a divisor is near, else parts of which the last one is shorter. Parts of the
+  // innermost index are whole vectors.
+  static int64_t part_extent(int64_t extent, int64_t splits, bool innermost) {
+    for (int64_t parts = splits; parts > splits / 2 && parts > 1; --parts) {
+      if (extent % parts == 0 && (!innermost || extent / parts % 4 == 0)) return extent / parts;
+    }
+    const int64_t part = ceil_div(extent, splits);
+    return innermost ? ceil_div(part, kPartMultiple) * kPartMultiple : part;
+  }
+
+  KernelNodes& nodes_;
+  const KernelStructure& structure_;
+  const Cluster& cluster_;
+  const DeviceModel& device_;
+  const StageGeometry geometry_;
+  std::vector<AtomId> columns_;
+  std::vector<Guard> guards_;
+};
+
+}  // namespace
+
+std::vector<AtomId> split_reductions(KernelNodes& nodes, const KernelStructure& structure,
+                                     const DeviceModel& device) {
+  return Splitter(nodes, structure, device).run();
+}
+
+RowExchange split_waiting_reductions(KernelNodes& nodes, const KernelStructure& structure,
+                                     const DeviceModel& device) {
+  return Splitter(nodes, structure, device).run_waiting();
+}
+
+}  // namespace stitch

@@ -1,0 +1,44 @@
+// Finds what the groups over one set of columns compute or load more than once, and so may keep.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "planner/stage/stage_groups.h"
+
+namespace stitch {
+
+class KeptRows {
+ public:
+  KeptRows(KernelNodes& nodes, const std::vector<StageGroup>& groups,
+           const std::vector<AtomId>& columns, ValueTracer::IsPlaced is_placed);
+
+  // The values nearest to the later group's roots; a value below a kept one is not kept for it.
+  std::vector<KeptValue> find();
+
+ private:
+  struct Load {
+    AccessNodeId reader;
+    size_t operand = 0;
+    size_t first_group = 0;
+  };
+  bool is_full(const std::vector<AtomId>& atoms) const;
+  void note_first(size_t group);
+  void need_operands(AccessNodeId node, size_t group);
+  void need_load(AccessNodeId node, size_t operand, size_t group);
+  void need_value(AccessValueId value, size_t group);
+  const Load* find_load(const Read& read) const;
+  bool is_worth_keeping(AccessValueId value) const;
+
+  KernelNodes& nodes_;
+  const std::vector<StageGroup>& groups_;
+  const std::vector<AtomId>& columns_;
+  ValueTracer::IsPlaced is_placed_;
+  std::unordered_map<AccessNodeId, size_t> first_group_;
+  std::vector<Load> loads_;
+  std::unordered_set<AccessNodeId> visited_;  // in the group at hand
+  std::vector<KeptValue> kept_;
+};
+
+}  // namespace stitch

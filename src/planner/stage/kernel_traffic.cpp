@@ -1,0 +1,124 @@
+#include "planner/stage/kernel_traffic.h"
+
+#include <algorithm>
+
+#include "planner/access/address.h"
+#include "planner/access/read_rewriter.h"
+#include "planner/access/value_size.h"
+#include "planner/plan/plan_buffers.h"
+#include "planner/stage/stage_geometry.h"
+#include "planner/structure/kernel_structure.h"
+
+namespace stitch {
+namespace {
+
+constexpr int64_t kSectorBytes = 32;
+constexpr int64_t kWarp = 32;
+
+// Addresses that an expression can take: no more than its points, no more than its range.
+int64_t distinct_elements(const AccessGraph& graph, ExprId linear) {
+  const int64_t points = point_count(graph.pool, atoms_of(graph, linear));
+  const Range range = graph.pool.range(linear);
+  return std::min(points, range.high - range.low + 1);
+}
+
+std::vector<AtomId> points_of(const Stage& stage, const Group& group) {
+  std::vector<AtomId> points = stage.mapping.block_axes;
+  for (const std::vector<AtomId>* list :
+       {&stage.mapping.rows, &group.mapping.inner_rows, &group.mapping.columns}) {
+    points.insert(points.end(), list->begin(), list->end());
+  }
+  return points;
+}
+
+// The atom along which neighbouring threads differ.
+AtomId lane_atom(const Stage& stage, const Group& group) {
+  const std::vector<AtomId>& atoms =
+      stage.mapping.lanes_along_rows ? stage.mapping.rows : group.mapping.columns;
+  return atoms.empty() ? AtomId() : atoms.back();
+}
+
+}  // namespace
+
+int64_t KernelTraffic::Operand::once() const {
+  int64_t sum = 0;
+  for (const auto& [address, reached] : bytes) sum += reached;
+  return std::min(sum, total);
+}
+
+void KernelTraffic::add_loads(const Stage& stage, const Group& group, const Trace& trace) {
+  for (const TracedRead& load : trace.loads) {
+    if (is_literal(nodes_.graph(), load.value)) continue;
+    const Address address = address_of(nodes_.graph(), load.value, load.index);
+    Operand& operand = operands_[load.value];
+    operand.total = element_count(nodes_.graph().value(load.value)) * address.element_bytes;
+    operand.bytes[address.linear] =
+        distinct_elements(nodes_.graph(), address.linear) * address.element_bytes;
+    const bool first_in_group = in_group_[load.value].insert(address.linear).second;
+    if (!first_in_group) continue;
+    requested_ += requested(stage, group, address.linear, address.element_bytes);
+  }
+}
+
+void KernelTraffic::add_store(const Stage& stage, const Group& group, AccessValueId clone) {
+  const Address address = store_address(nodes_, clone);
+  // A ragged split has points that do not exist: the original's elements count.
+  stored_ += element_count(nodes_.graph().value(nodes_.original_of(clone))) * address.element_bytes;
+  requested_ += requested(stage, group, address.linear, address.element_bytes);
+}
+
+void KernelTraffic::end_group() {
+  for (const auto& [value, addresses] : in_group_) {
+    Operand& operand = operands_[value];
+    int64_t repeated = 0;
+    for (const ExprId address : addresses) {
+      if (!operand.seen.insert(address).second) repeated += operand.bytes[address];
+    }
+    again_ += std::min(repeated, operand.total);
+  }
+  in_group_.clear();
+}
+
+// Sectors times 32: lanes side by side share sectors, a scattered lane takes a whole one, lanes at
+// one address take one together.
+int64_t KernelTraffic::requested(const Stage& stage, const Group& group, ExprId linear,
+                                 int64_t element_bytes) const {
+  const AccessGraph& graph = nodes_.graph();
+  std::vector<AtomId> points = points_of(stage, group);
+  const std::vector<AtomId> inside = atoms_of(graph, linear);
+  const AtomId lane = lane_atom(stage, group);
+  const bool has_columns = std::any_of(inside.begin(), inside.end(), [&](AtomId atom) {
+    return contains(group.mapping.columns, atom);
+  });
+  if (!has_columns && !stage.mapping.lanes_along_rows) {
+    points = stage.mapping.block_axes;
+    points.insert(points.end(), stage.mapping.rows.begin(), stage.mapping.rows.end());
+    const int64_t warps = std::max<int64_t>(stage.mapping.threads_per_row / kWarp, 1);
+    return point_count(graph.pool, points) * warps * kSectorBytes;
+  }
+  const int64_t count = point_count(graph.pool, points);
+  if (!lane.valid() || !contains(inside, lane)) return count / kWarp * kSectorBytes;
+  const Coefficient step = coefficient(graph, linear, lane);
+  if (step.plain && std::abs(step.value) * element_bytes >= kSectorBytes) {
+    return count * kSectorBytes;
+  }
+  const int64_t stride = step.plain ? std::max<int64_t>(std::abs(step.value), 1) : 1;
+  return count * element_bytes * stride;
+}
+
+std::map<AccessValueId, int64_t> KernelTraffic::read_bytes() const {
+  std::map<AccessValueId, int64_t> bytes;
+  for (const auto& [value, operand] : operands_) bytes.emplace(value, operand.once());
+  return bytes;
+}
+
+ByteCounts KernelTraffic::counts() const {
+  ByteCounts counts;
+  counts.compulsory = stored_;
+  for (const auto& [value, operand] : operands_) counts.compulsory += operand.once();
+  counts.bytes = counts.compulsory + scratch_ + again_;
+  counts.requested = std::max(requested_, int64_t{0}) + scratch_;
+  return counts;
+}
+
+}  // namespace stitch

@@ -1,0 +1,96 @@
+// The groups of a stage in order of reduce depth, and what is kept between them: values per row in
+// registers, whole rows in arrays.
+//
+// Softmax, rows r and columns c:   group 0  keep x[c], max     group 1  keep exp[c], sum
+//                                  group 2  store exp[c] / sum
+#pragma once
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "planner/stage/stage_geometry.h"
+#include "planner/structure/kernel_structure.h"
+
+namespace stitch {
+
+struct StageRoot {
+  RootKind kind = RootKind::kStore;
+  AccessNodeId node;
+  AccessValueId value;
+  Trace trace;  // up to placed values
+  int depth = 0;
+};
+
+struct StageGroup {
+  int depth = 0;
+  std::vector<AtomId> columns;  // outer first; empty: values per row
+  // Those of `columns` that its reduces keep, sorted; none where a block's rows are what they keep.
+  std::vector<AtomId> inner_rows;
+  std::vector<StageRoot> roots;
+  bool once = false;  // stores that only the first of the blocks which share a row makes
+};
+
+// A value at every column that a later group needs again.
+struct KeptValue {
+  AccessValueId value;  // none: the read of an operand, kept by a copy
+  AccessNodeId reader;
+  size_t operand = 0;
+  size_t first_group = 0;
+  size_t last_group = 0;
+  // Set by keep(): the first group that reads elements which other threads wrote, or 0; whether a
+  // group over other columns reads it.
+  size_t first_exchange = 0;
+  bool foreign = false;
+};
+
+struct StageGroups {
+  std::vector<StageGroup> groups;
+  std::vector<KeptValue> kept;
+  // Rows that are alive at the same time if all of `kept` is kept.
+  int live_arrays = 0;
+};
+
+class StageGrouper {
+ public:
+  StageGrouper(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster,
+               const StageGeometry& geometry);
+
+  // A result of an earlier stage.
+  void add_available(AccessValueId value) { available_[value] = 0; }
+
+  // Atoms that tell apart the blocks which share a row.
+  void set_shared_axes(std::vector<AtomId> axes) { shared_axes_ = std::move(axes); }
+
+  StageGroups find();
+  // Makes places of the kept values: copies of operands, roots in the groups that compute them.
+  void keep(StageGroups& groups);
+  // When threads cannot exchange kept values: what is read at other columns is computed again.
+  void compute_moved_again(StageGroups& groups);
+  // Values per row that were placed, and results of reduces.
+  bool is_row_value(AccessValueId value) const { return available_.count(value) != 0; }
+
+ private:
+  std::vector<AtomId> columns_of(const StructureRoot& root) const;
+  void place_row_values();
+  void consider_row_value(const Piece& piece, const std::vector<AtomId>& columns);
+  int depth_of(const Trace& trace) const;
+  Trace trace(const StageRoot& root);
+  void add(StageGroups& groups, StageRoot root, const std::vector<AtomId>& columns) const;
+  void find_kept(StageGroups& groups);
+  bool is_stopped(AccessValueId value, bool own) const;
+  void trace_again(StageGroups& groups);
+  void find_reads(StageGroups& groups) const;
+  void drop(StageGroups& groups, AccessValueId value);
+
+  KernelNodes& nodes_;
+  const KernelStructure& structure_;
+  const Cluster& cluster_;
+  const StageGeometry& geometry_;
+  // Depth from which a row value or the result of a reduce can be read.
+  std::unordered_map<AccessValueId, int> available_;
+  std::vector<AtomId> shared_axes_;
+  std::vector<AccessValueId> row_values_;         // topological
+  std::unordered_map<AccessValueId, bool> kept_;  // true: also read at other columns
+};
+
+}  // namespace stitch

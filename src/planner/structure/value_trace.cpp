@@ -1,0 +1,98 @@
+#include "planner/structure/value_trace.h"
+
+#include <optional>
+#include <utility>
+
+#include "graph/hash.h"
+#include "planner/access/read_rewriter.h"
+
+namespace stitch {
+
+// Where a node is evaluated: at its own atoms, or at expressions for them.
+struct ValueTracer::Point {
+  bool own = true;
+  ReadRewriter* rewriter = nullptr;  // when not own
+};
+
+size_t ValueTracer::VisitHash::operator()(const Visit& visit) const noexcept {
+  uint64_t hash = visit.node;
+  for (const ExprId expression : visit.index) hash = hash_combine(hash, expression.index);
+  return static_cast<size_t>(hash);
+}
+
+bool is_own_index(const KernelNodes& nodes, AccessValueId value, const std::vector<ExprId>& index) {
+  const std::vector<AtomId>& atoms = nodes.atoms(value);
+  for (size_t d = 0; d < atoms.size(); ++d) {
+    if (index[d] != nodes.pool().of(atoms[d])) return false;
+  }
+  return true;
+}
+
+Trace ValueTracer::trace_value(AccessValueId value) {
+  result_ = {};
+  seen_.clear();
+  Piece whole;
+  whole.source = value;
+  for (const AtomId atom : nodes_.atoms(value)) whole.index.push_back(nodes_.pool().of(atom));
+  visit_value(AccessNodeId(), 0, whole, true);
+  return std::move(result_);
+}
+
+Trace ValueTracer::trace_operands(AccessNodeId node) {
+  result_ = {};
+  seen_.clear();
+  visit_operands(node, Point());
+  return std::move(result_);
+}
+
+void ValueTracer::visit_operands(AccessNodeId id, const Point& point) {
+  const AccessNode node = nodes_.graph().node(id);  // a copy: reads are added while walking
+  for (size_t i = 0; i < node.operands.size(); ++i) visit_read(id, i, node.operands[i], point);
+  if (node.expression.valid()) visit_nested(id, node.expression, point);
+  for (const Guard& guard : node.guards) visit_nested(id, guard.expr, point);
+}
+
+void ValueTracer::visit_read(AccessNodeId node, size_t operand, const Read& read,
+                             const Point& point) {
+  for (Piece piece : read.pieces) {
+    for (const ExprId index : piece.index) visit_nested(node, index, point);
+    for (const Guard& guard : piece.guards) visit_nested(node, guard.expr, point);
+    if (!point.own) point.rewriter->rewrite(piece);
+    visit_value(node, operand, piece, point.own);
+  }
+}
+
+// Integers that are read inside of index expressions.
+void ValueTracer::visit_nested(AccessNodeId node, ExprId expression, const Point& point) {
+  for (const ReadId read : nodes_.pool().reads_of(expression)) {
+    const Read nested = nodes_.graph().reads[read.index];
+    visit_read(node, TracedRead::kNested, nested, point);
+  }
+}
+
+void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& piece,
+                              bool aligned) {
+  const AccessNodeId producer = nodes_.producer(piece.source);
+  const bool own = producer.valid() && is_own_index(nodes_, piece.source, piece.index);
+  const bool is_placed = producer.valid() && is_placed_(piece.source, own);
+  if (!producer.valid() || is_placed) {
+    std::vector<TracedRead>& reads = is_placed ? result_.placed : result_.loads;
+    reads.push_back({reader, operand, piece.source, piece.index, !piece.guards.empty(), aligned});
+    return;
+  }
+  Visit visit = {producer.index, own ? std::vector<ExprId>() : piece.index};
+  if (!seen_.insert(std::move(visit)).second) return;
+  Point point;
+  std::optional<ReadRewriter> rewriter;
+  if (!own) {
+    IndexPool::AtomMap map;
+    const std::vector<AtomId>& atoms = nodes_.atoms(piece.source);
+    for (size_t d = 0; d < atoms.size(); ++d) map.emplace(atoms[d], piece.index[d]);
+    rewriter.emplace(nodes_.graph(), std::move(map));
+    point = {false, &*rewriter};
+  }
+  visit_operands(producer, point);
+  result_.nodes.push_back({producer, own});
+}
+
+}  // namespace stitch
