@@ -12,6 +12,7 @@ void add_check_command(CLI::App& app, Action& action);
 void add_compile_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
+void add_profile_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 void add_verify_command(CLI::App& app, Action& action);
 

@@ -23,6 +23,7 @@ constexpr const char* kExamples =
     "  stitchc inspect bundle\n"
     "  stitchc inspect bundle --source k04_output_layernorm\n"
     "  stitchc verify model_folder\n"
+    "  stitchc profile model_folder\n"
     "  stitchc run bundle --input ids=ids.npy --device emulator -o results\n"
     "\n"
     "Exit codes: 0 done, 1 the model or the flags, 2 NVRTC or the device, 70 a defect of stitchc.";
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
   stitch::add_plan_command(app, action);
   stitch::add_inspect_command(app, action);
   stitch::add_run_command(app, action);
+  stitch::add_profile_command(app, action);
   stitch::add_verify_command(app, action);
   try {
     app.parse(argc, argv);

@@ -1,23 +1,18 @@
 // stitchc run: one inference of a bundle, on a GPU or on the emulator.
 #include <fmt/format.h>
 
-#include <charconv>
-#include <map>
 #include <memory>
 #include <set>
 
+#include "bundle_inputs.h"
 #include "command.h"
 #include "console.h"
+#include "device_flag.h"
 #include "emit_cuda/bundle/manifest.h"
-#include "emulated_driver.h"
 #include "exit_code.h"
-#include "frontend/name_suggestion.h"
 #include "frontend/npy.h"
 #include "frontend/tensor_file.h"
 #include "graph/error.h"
-#include "model_flags.h"
-#include "planner/device/device_model.h"
-#include "runtime/element_type.h"
 #include "runtime/launcher_error.h"
 #include "runtime/runner/loaded_bundle.h"
 
@@ -33,64 +28,6 @@ struct RunFlags {
   bool protobuf = false;  // outputs as .pb instead of .npy
   ConsoleOptions console;
 };
-
-runtime::RunnerOptions runner_options(const std::string& device) {
-  runtime::RunnerOptions options;
-  const size_t colon = device.find(':');
-  const std::string kind = device.substr(0, colon);
-  const std::string detail = colon == std::string::npos ? "" : device.substr(colon + 1);
-  if (kind == "emulator") {
-    if (!detail.empty()) find_device("", detail);  // it names the devices that there are
-    options.driver_file = emulated_driver_file();
-    options.emulator.architecture = detail;
-    return options;
-  }
-  const char* end = detail.data() + detail.size();
-  const auto number = std::from_chars(detail.data(), end, options.device);
-  const bool is_number = number.ec == std::errc() && number.ptr == end && options.device >= 0;
-  if (kind != "gpu" || (colon != std::string::npos && !is_number))
-    throw ModelError(
-        fmt::format("--device {}: expected gpu, gpu:NUMBER, emulator or emulator:sm_XX", device));
-  return options;
-}
-
-DType dtype_of(runtime::ElementType type) {
-  const std::string wanted = runtime::element_name(type);
-  for (int i = 0; i <= static_cast<int>(DType::kF64); ++i)
-    if (long_name(static_cast<DType>(i)) == wanted) return static_cast<DType>(i);
-  throw InternalError("the bundle holds an unknown element type");
-}
-
-std::map<std::string, Tensor> read_inputs(const RunFlags& flags,
-                                          const std::vector<runtime::TensorInfo>& expected) {
-  std::vector<std::string> names;
-  for (const runtime::TensorInfo& info : expected) names.push_back(info.name);
-  std::map<std::string, Tensor> tensors;
-  for (const std::string& text : flags.inputs) {
-    const NameValue input = split_name_value("--input", text);
-    if (std::find(names.begin(), names.end(), input.name) == names.end()) {
-      std::string message =
-          fmt::format("the model has no input '{}'; it has {}", input.name, fmt::join(names, ", "));
-      if (const auto near = nearest_name(input.name, names))
-        message += "\nhelp: did you mean '" + *near + "'?";
-      throw ModelError(message);
-    }
-    tensors[input.name] = read_tensor_file(input.value);
-  }
-  for (const runtime::TensorInfo& info : expected) {
-    const auto given = tensors.find(info.name);
-    if (given == tensors.end())
-      throw ModelError(fmt::format("input '{}' is missing\nhelp: pass --input {}=FILE.npy",
-                                   info.name, info.name));
-    const DType dtype = dtype_of(info.type);
-    if (given->second.dtype() != dtype || given->second.extents() != info.dims)
-      throw ModelError(fmt::format("input '{}' is {}[{}]; the bundle was compiled for {}[{}]",
-                                   info.name, long_name(given->second.dtype()),
-                                   fmt::join(given->second.extents(), ","), long_name(dtype),
-                                   fmt::join(info.dims, ",")));
-  }
-  return tensors;
-}
 
 // A file name for each output from the tensor's name, which may hold any characters; its position
 // follows where two would be the same.
@@ -111,10 +48,10 @@ std::vector<std::string> file_names(const std::vector<runtime::TensorInfo>& outp
 int run(const RunFlags& flags) {
   Console console(flags.console);
   read_manifest(flags.bundle);  // says so when the folder is no bundle
-  const runtime::RunnerOptions options = runner_options(flags.device);
+  const runtime::RunnerOptions options = device_options(flags.device);
   try {
     runtime::LoadedBundle bundle(flags.bundle, options);
-    const auto tensors = read_inputs(flags, bundle.inputs());
+    const auto tensors = read_bundle_inputs(flags.inputs, bundle.inputs());
     std::vector<std::span<const std::byte>> inputs;
     for (const runtime::TensorInfo& info : bundle.inputs())
       inputs.push_back(tensors.at(info.name).bytes());

@@ -40,7 +40,8 @@ typedef enum stitch_emulator_order {
 typedef struct stitch_emulator_settings {
   size_t struct_size;    /* sizeof(stitch_emulator_settings) */
   int32_t check;         /* report races and the like; kernels must have a checked image */
-  int32_t count;         /* count memory traffic as well; implies the cost of check */
+  int32_t count;         /* count memory traffic; kernels must have a checked image. Without check
+                            accesses are held to their bounds, and nothing else is looked for */
   int32_t order;         /* stitch_emulator_order */
   uint64_t seed;         /* of STITCH_EMULATOR_RANDOM */
   uint32_t host_threads; /* of launches without checks; 0 = one per processor */
@@ -122,6 +123,7 @@ typedef struct stitch_emulator_kernel_counters {
   uint64_t distinct_load_bytes;  /* of each launch: bytes read that it did not write before */
   uint64_t distinct_store_bytes; /* of each launch: bytes written at least once */
   uint64_t scratch_bytes;        /* read plus written, in ranges registered as scratch */
+  uint64_t read_back_bytes;      /* of each launch: bytes read after it wrote them */
 } stitch_emulator_kernel_counters;
 
 /* Kernels in the order of their first launch. */

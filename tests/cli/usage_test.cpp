@@ -23,7 +23,7 @@ TEST_CASE("help shows examples and exit codes, for each command too") {
   CHECK(help.out.find("Examples:\n  stitchc check model.onnx\n") != std::string::npos);
   CHECK(help.out.find("Exit codes: 0 done, 1 the model or the flags, 2 NVRTC or the device") !=
         std::string::npos);
-  for (const char* command : {"compile", "check", "plan", "inspect", "run", "verify"}) {
+  for (const char* command : {"compile", "check", "plan", "inspect", "run", "verify", "profile"}) {
     INFO(command);
     const StitchcRun run = run_stitchc({command, "--help"});
     CHECK(run.exit_code == 0);

@@ -289,4 +289,20 @@ TEST_CASE("a write around an allocation shows when it is freed, even without che
   CHECK(reports()[0].kind == "guard overwritten");
 }
 
+TEST_CASE("counting alone looks for accesses out of bounds, not for races") {
+  start({.check = false, .count = true});
+  run_alone("missing_barrier");
+  CHECK(reports().empty());
+  const auto counters = counters_of("missing_barrier");
+  CHECK(counters.store_sectors == kBlock * sizeof(float) / 32);
+  CHECK(counters.distinct_store_bytes == kBlock * sizeof(float));
+  CHECK(counters.read_back_bytes == 0);
+  const DeviceBuffer x = DeviceBuffer::holding(some_values(100));
+  const DeviceBuffer y(100 * sizeof(float));
+  CHECK(kernels().run("reads_beyond", {2, kBlock}, x.pointer(), y.pointer(), 100) ==
+        CUDA_ERROR_LAUNCH_FAILED);
+  REQUIRE(reports().size() == 1);
+  CHECK(reports()[0].kind == "out of bounds");
+}
+
 }  // namespace stitch::test

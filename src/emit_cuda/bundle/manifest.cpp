@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;  // keys in the order written here
 STITCH_MANIFEST_FIELDS(ManifestTensor, name, dtype, dims, bytes)
 STITCH_MANIFEST_FIELDS(ManifestKernel, name, source, nodes, stages, grid_barriers, scopes, grid,
                        block, registers, spill_bytes, static_shared_bytes, dynamic_shared_bytes,
-                       bytes, compulsory_bytes, predicted_us, is_twin)
+                       bytes, compulsory_bytes, requested_bytes, predicted_us, is_twin)
 STITCH_MANIFEST_FIELDS(ManifestContraction, name, nodes, by, calls, batch, m, n, k, dtype)
 STITCH_MANIFEST_FIELDS(ManifestImage, path, kind, unit, bytes)
 STITCH_MANIFEST_FIELDS(ManifestArchitecture, architecture, target, regions, kernels, contractions,

@@ -9,7 +9,7 @@
 
 namespace stitch {
 
-inline constexpr int kManifestVersion = 1;
+inline constexpr int kManifestVersion = 2;
 
 struct ManifestTensor {
   std::string name;
@@ -34,6 +34,7 @@ struct ManifestKernel {
   std::uint64_t dynamic_shared_bytes = 0;
   std::uint64_t bytes = 0;             // through global memory (docs/bundle_format.md)
   std::uint64_t compulsory_bytes = 0;  // inputs and outputs once
+  std::uint64_t requested_bytes = 0;   // 32 times the sectors that warps ask for, predicted
   double predicted_us = 0;
   bool is_twin = false;  // launched only where grid barriers do not fit
 };

@@ -65,6 +65,7 @@ ManifestKernel kernel_entry(const Kernel& kernel, const KernelSource& source,
   entry.dynamic_shared_bytes = static_cast<uint64_t>(source.shared_bytes);
   entry.bytes = static_cast<uint64_t>(kernel.bytes.bytes);
   entry.compulsory_bytes = static_cast<uint64_t>(kernel.bytes.compulsory);
+  entry.requested_bytes = static_cast<uint64_t>(kernel.bytes.requested);
   entry.predicted_us = kernel.estimate.total_us;
   entry.is_twin = is_twin;
   return entry;

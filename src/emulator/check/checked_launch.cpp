@@ -23,9 +23,9 @@ struct CheckedLaunch::Context {
   Stamp now;
 };
 
-CheckedLaunch::CheckedLaunch(DeviceMemory& memory, ReportLog& log, bool count)
-    : memory_(memory), log_(log) {
-  if (count) counter_ = std::make_unique<TrafficCounter>();
+CheckedLaunch::CheckedLaunch(DeviceMemory& memory, ReportLog& log, const WatchOptions& options)
+    : memory_(memory), log_(log), checks_(options.check) {
+  if (options.count) counter_ = std::make_unique<TrafficCounter>();
 }
 
 TrafficCounts CheckedLaunch::traffic() const {
@@ -148,6 +148,7 @@ bool CheckedLaunch::access_global(const Context& context) {
 }
 
 void CheckedLaunch::check_cells(const Context& context, ShadowRegion& region, std::size_t offset) {
+  if (!checks_) return;
   const Access& access = context.access;
   const bool reads = !access.write || access.atomic;
   if (reads && !region.is_defined(offset, access.bytes))

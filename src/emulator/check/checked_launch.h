@@ -14,10 +14,14 @@
 
 namespace stitch::emulator {
 
+struct WatchOptions {
+  bool check = true;   // races and undefined reads; bounds are checked in any case
+  bool count = false;  // traffic
+};
+
 class CheckedLaunch : public LaunchObserver {
  public:
-  // `count` adds the traffic counters.
-  CheckedLaunch(DeviceMemory& memory, ReportLog& log, bool count);
+  CheckedLaunch(DeviceMemory& memory, ReportLog& log, const WatchOptions& options);
 
   void launch_begins(const Launch& launch) override;
   void launch_ends() override;
@@ -51,6 +55,7 @@ class CheckedLaunch : public LaunchObserver {
 
   DeviceMemory& memory_;
   ReportLog& log_;
+  const bool checks_;
   const Launch* launch_ = nullptr;
   const unsigned char* image_begin_ = nullptr;     // of the code that sites lie in
   const unsigned char* constants_page_ = nullptr;  // of the image, read last

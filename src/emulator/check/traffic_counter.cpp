@@ -90,6 +90,7 @@ void TrafficCounter::touch(const Access& access) {
     } else {
       last_page_->read_first[word] |= mask & ~last_page_->written[word];
       last_page_->read[word] |= mask;
+      last_page_->read_back[word] |= mask & last_page_->written[word];
     }
     a += here;
   }
@@ -193,6 +194,7 @@ void TrafficCounter::end() {
   for (const auto& [number, page] : pages_) {
     counts_.distinct_load_bytes += count_bits(page->read_first);
     counts_.distinct_store_bytes += count_bits(page->written);
+    counts_.read_back_bytes += count_bits(page->read_back);
     const std::uint64_t page_begin = number * kPageBytes;
     for (const ReachableRange& range : scratch_) {
       const std::uint64_t begin =

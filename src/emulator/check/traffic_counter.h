@@ -51,6 +51,7 @@ class TrafficCounter {
   struct TouchedPage {
     Bits read_first{};  // read before the launch wrote it
     Bits read{};
+    Bits read_back{};  // read after the launch wrote it
     Bits written{};
   };
 

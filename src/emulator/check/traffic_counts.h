@@ -19,6 +19,7 @@ struct TrafficCounts {
   std::uint64_t remote_requests = 0;
   std::uint64_t distinct_load_bytes = 0;
   std::uint64_t distinct_store_bytes = 0;
+  std::uint64_t read_back_bytes = 0;  // distinct bytes read after the launch itself wrote them
   std::uint64_t scratch_bytes = 0;
 };
 
@@ -36,6 +37,7 @@ inline TrafficCounts& operator+=(TrafficCounts& to, const TrafficCounts& more) {
   to.remote_requests += more.remote_requests;
   to.distinct_load_bytes += more.distinct_load_bytes;
   to.distinct_store_bytes += more.distinct_store_bytes;
+  to.read_back_bytes += more.read_back_bytes;
   to.scratch_bytes += more.scratch_bytes;
   return to;
 }

@@ -60,8 +60,8 @@ int stitch_emulator_configure(const stitch_emulator_settings* settings) {
   DeviceState& state = device_state();
   const std::lock_guard lock(state.mutex);
   const bool checked_before = state.settings.check;
-  state.settings = {settings->check != 0 || settings->count != 0, settings->count != 0,
-                    static_cast<Order>(settings->order), settings->seed, settings->host_threads};
+  state.settings = {settings->check != 0, settings->count != 0, static_cast<Order>(settings->order),
+                    settings->seed, settings->host_threads};
   if (!checked_before && state.settings.check && state.memory)
     for (const auto& [begin, allocation] : state.memory->allocations())
       allocation->shadow.define(0, allocation->bytes);
@@ -214,7 +214,8 @@ int stitch_emulator_kernel(size_t index, stitch_emulator_kernel_counters* counte
                       t.remote_requests,
                       t.distinct_load_bytes,
                       t.distinct_store_bytes,
-                      t.scratch_bytes});
+                      t.scratch_bytes,
+                      t.read_back_bytes});
   return 0;
 }
 

@@ -93,7 +93,8 @@ CUresult run_now(DeviceState& state, Function& function, const LaunchShape& shap
   const auto begin = std::chrono::steady_clock::now();
   bool completed = false;
   if (state.settings.observes()) {
-    CheckedLaunch checker(*state.memory, state.log, state.settings.count);
+    CheckedLaunch checker(*state.memory, state.log,
+                          {.check = state.settings.check, .count = state.settings.count});
     completed = run_launch(launch, schedule, &checker, state.resources, state.log, counts.events);
     counts.traffic += checker.traffic();
   } else {

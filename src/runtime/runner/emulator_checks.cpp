@@ -32,6 +32,21 @@ struct ControlReport {
   std::int64_t other_thread;
 };
 
+struct ControlCounters {
+  std::size_t struct_size;
+  const char* kernel;
+  std::uint64_t launches, blocks, threads;
+  double host_seconds;
+  std::uint64_t block_barriers, cluster_barriers, releases, shuffles, votes, products, matrix_loads,
+      atomics, async_copies;
+  std::uint64_t load_requests, load_sectors, load_bytes;
+  std::uint64_t store_requests, store_sectors, store_bytes;
+  std::uint64_t vector_requests;
+  std::uint64_t shared_requests, shared_wavefronts, shared_ideal_wavefronts;
+  std::uint64_t remote_requests;
+  std::uint64_t distinct_load_bytes, distinct_store_bytes, scratch_bytes, read_back_bytes;
+};
+
 template <typename Function>
 void find(void* library, const char* symbol, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, symbol));
@@ -55,6 +70,9 @@ EmulatorControl::EmulatorControl(const std::string& driver_file) {
   find(library, "stitch_emulator_report_count", report_count_);
   find(library, "stitch_emulator_report", report_);
   find(library, "stitch_emulator_clear_reports", clear_reports_);
+  find(library, "stitch_emulator_kernel_count", kernel_count_);
+  find(library, "stitch_emulator_kernel", kernel_);
+  find(library, "stitch_emulator_reset_counters", reset_counters_);
 }
 
 void EmulatorControl::select_device(const std::string& architecture) const {
@@ -110,5 +128,40 @@ std::vector<EmulatorReport> EmulatorControl::reports_from(std::size_t first) con
 }
 
 void EmulatorControl::clear_reports() const { clear_reports_(); }
+
+std::vector<KernelCounts> EmulatorControl::kernel_counts() const {
+  std::vector<KernelCounts> all;
+  const std::size_t count = kernel_count_();
+  for (std::size_t number = 0; number < count; ++number) {
+    ControlCounters from = {};
+    from.struct_size = sizeof(from);
+    if (kernel_(number, &from) != 0) continue;
+    KernelCounts counts;
+    counts.function = from.kernel;
+    counts.launches = from.launches;
+    counts.blocks = from.blocks;
+    counts.host_seconds = from.host_seconds;
+    counts.block_barriers = from.block_barriers;
+    counts.cluster_barriers = from.cluster_barriers;
+    counts.releases = from.releases;
+    counts.warp_exchanges = from.shuffles + from.votes;
+    counts.atomics = from.atomics;
+    counts.products = from.products;
+    counts.global_requests = from.load_requests + from.store_requests;
+    counts.vector_requests = from.vector_requests;
+    counts.sectors = from.load_sectors + from.store_sectors;
+    counts.sector_bytes = from.load_bytes + from.store_bytes;
+    counts.shared_requests = from.shared_requests + from.remote_requests + from.matrix_loads;
+    counts.shared_wavefronts = from.shared_wavefronts;
+    counts.shared_ideal_wavefronts = from.shared_ideal_wavefronts;
+    counts.read_bytes = from.distinct_load_bytes;
+    counts.written_bytes = from.distinct_store_bytes;
+    counts.read_back_bytes = from.read_back_bytes;
+    all.push_back(std::move(counts));
+  }
+  return all;
+}
+
+void EmulatorControl::reset_counters() const { reset_counters_(); }
 
 }  // namespace stitch::runtime

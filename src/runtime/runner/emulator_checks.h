@@ -27,6 +27,31 @@ struct EmulatorReport {
   std::string text;    // one line
 };
 
+// What all launches of one kernel function did since the counters were reset. A request is one warp
+// that executes one access instruction; a sector is 32 bytes.
+struct KernelCounts {
+  std::string function;
+  std::uint64_t launches = 0;
+  std::uint64_t blocks = 0;
+  double host_seconds = 0;
+  std::uint64_t block_barriers = 0;  // of all blocks
+  std::uint64_t cluster_barriers = 0;
+  std::uint64_t releases = 0;        // additions that order blocks: tickets, grid barriers
+  std::uint64_t warp_exchanges = 0;  // shuffles and votes, of all warps
+  std::uint64_t atomics = 0;
+  std::uint64_t products = 0;  // of tensor cores
+  std::uint64_t global_requests = 0;
+  std::uint64_t vector_requests = 0;  // of them, with 16 bytes a lane
+  std::uint64_t sectors = 0;
+  std::uint64_t sector_bytes = 0;  // bytes of the sectors that some lane uses
+  std::uint64_t shared_requests = 0;
+  std::uint64_t shared_wavefronts = 0;
+  std::uint64_t shared_ideal_wavefronts = 0;
+  std::uint64_t read_bytes = 0;  // distinct, of each launch: not written by itself before
+  std::uint64_t written_bytes = 0;
+  std::uint64_t read_back_bytes = 0;  // distinct, read after the launch wrote them
+};
+
 // A driver file's control functions. Found by name, since a bundle runs on real drivers as well.
 class EmulatorControl {
  public:
@@ -56,6 +81,10 @@ class EmulatorControl {
   std::vector<EmulatorReport> leaks() const;
   void clear_reports() const;
 
+  // In the order of the first launch.
+  std::vector<KernelCounts> kernel_counts() const;
+  void reset_counters() const;
+
  private:
   std::vector<EmulatorReport> reports_from(std::size_t first) const;
 
@@ -68,6 +97,9 @@ class EmulatorControl {
   std::size_t (*report_count_)() = nullptr;
   int (*report_)(std::size_t, void*) = nullptr;
   void (*clear_reports_)() = nullptr;
+  std::size_t (*kernel_count_)() = nullptr;
+  int (*kernel_)(std::size_t, void*) = nullptr;
+  void (*reset_counters_)() = nullptr;
 };
 
 }  // namespace stitch::runtime

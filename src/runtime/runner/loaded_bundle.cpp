@@ -289,6 +289,7 @@ std::vector<std::vector<std::byte>> LoadedBundle::run(
   State& state = *state_;
   state.copy_in(inputs);
   state.discard_results();
+  if (state.emulator.available()) state.emulator.reset_counters();
   state.library.check(state.library.enqueue(
       state.loaded.context(), nullptr, state.input_pointers.data(), state.output_pointers.data(),
       state.workspace->pointer(), state.workspace->bytes()));
@@ -330,6 +331,26 @@ std::vector<StepTime> LoadedBundle::time_steps() {
       state.loaded.context(), nullptr, state.input_pointers.data(), state.output_pointers.data(),
       state.workspace->pointer(), state.workspace->bytes(), append, &times));
   return times;
+}
+
+std::vector<std::string> LoadedBundle::launched_functions() const {
+  std::vector<std::string> functions;
+  for (const ArchitectureProgram& architecture : state_->program.architectures) {
+    if (architecture.architecture != state_->info.architecture) continue;
+    for (const ProgramItem& item : architecture.items) {
+      for (const Step& step : item.steps) {
+        if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
+          functions.push_back(launch->function);
+        }
+      }
+    }
+  }
+  return functions;
+}
+
+std::vector<KernelCounts> LoadedBundle::kernel_counts() const {
+  return state_->emulator.available() && state_->settings.count ? state_->emulator.kernel_counts()
+                                                                : std::vector<KernelCounts>{};
 }
 
 std::vector<EmulatorReport> LoadedBundle::reports() const {

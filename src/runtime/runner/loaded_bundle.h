@@ -64,6 +64,13 @@ class LoadedBundle {
   // Device time of every step, on the inputs of the last run.
   std::vector<StepTime> time_steps();
 
+  // The function of every kernel that an inference launches, in launch order; twins left out. A
+  // function serves all kernels of equal text.
+  std::vector<std::string> launched_functions() const;
+
+  // What the emulator counted in the last run, by function; empty when it was not asked to count.
+  std::vector<KernelCounts> kernel_counts() const;
+
   // What the emulator's checks have found since the bundle was opened.
   std::vector<EmulatorReport> reports() const;
 

@@ -51,9 +51,9 @@ TEST_CASE("a manifest of another version, and a damaged one") {
   std::ofstream(path) << R"({"format": "stitchc bundle", "format_version": 9})";
   REQUIRE_THROWS_WITH(read_manifest(folder.path()),
                       "'" + path +
-                          "' has format version 9, this stitchc reads 1\n"
+                          "' has format version 9, this stitchc reads 2\n"
                           "help: compile the model again");
-  std::ofstream(path) << R"({"format": "stitchc bundle", "format_version": 1})";
+  std::ofstream(path) << R"({"format": "stitchc bundle", "format_version": 2})";
   REQUIRE_THROWS_WITH(
       read_manifest(folder.path()),
       Catch::StartsWith("'" + path + "' is damaged: ") && Catch::Contains("key 'name' not found"));
