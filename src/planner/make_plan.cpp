@@ -15,6 +15,7 @@
 #include "planner/cost/cost.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
+#include "planner/fusion/epilogue.h"
 #include "planner/fusion/packing.h"
 #include "planner/fusion/sibling_merge.h"
 #include "planner/fusion/step_order.h"
@@ -89,7 +90,18 @@ class Planner {
     if (options_.fusion == FusionMode::kStitch) parts_ = assemble_in_place(plan_.graph);
     set_depths(plan_.graph);
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
-    if (options_.fusion == FusionMode::kStitch) sink_to_readers(plan_.graph);
+    if (options_.fusion != FusionMode::kStitch) return;
+    if (options_.epilogues) {
+      take_epilogues(plan_.graph, {[this](AccessNodeId node) { return has_own_kernel(node); },
+                                   options_.max_fusions, options_.only_regions_of});
+    }
+    sink_to_readers(plan_.graph);
+  }
+
+  bool has_own_kernel(AccessNodeId contraction) const {
+    const auto choice = choices_.find(contraction);
+    const bool is_library = choice != choices_.end() && choice->second.library;
+    return !is_library && is_tiled_contraction(plan_.graph, plan_.graph.node(contraction));
   }
 
   void require_known_kinds() const {
@@ -119,17 +131,19 @@ class Planner {
   void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers,
                  KernelBuilder& builder) {
     const std::vector<AccessNodeId>& nodes = item.request.nodes;
-    const AccessNodeId first = nodes.front();
+    const AccessNodeId first = item.contraction.valid() ? item.contraction : nodes.front();
     const AccessNode& node = plan_.graph.node(first);
     const auto choice = choices_.find(first);
-    if (nodes.size() == 1 && choice != choices_.end()) {
+    if ((nodes.size() == 1 || item.contraction.valid()) && choice != choices_.end()) {
       if (choice->second.library) return add_call(choice->second.layout, buffers);
       plan_.notes.push_back(
           fmt::format("{}: own kernel: {}", describe(node), choice->second.reason));
     }
-    if (nodes.size() == 1 && node.kind == AccessKind::kContraction &&
-        is_tiled_contraction(plan_.graph, node)) {
-      steps_.push_back({build_contraction(plan_, buffers, device_, first), std::nullopt, {}});
+    if (item.contraction.valid() && !item.request.stored.empty()) {
+      steps_.push_back(
+          {build_contraction(plan_, buffers, device_, {first, nodes, item.request.stored}),
+           std::nullopt,
+           {}});
       return;
     }
     plan_request(item.request, builder, number);

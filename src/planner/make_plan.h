@@ -26,6 +26,8 @@ struct PlanOptions {
   // node, which no other joins, and the mode is kept. Ids of the access graph, which are the same
   // for equal other options.
   std::vector<AccessNodeId> only_regions_of;
+  // Mode stitch: element-wise nodes go into own contraction kernels.
+  bool epilogues = true;
   // Mode stitch: take the plan of another mode where that one is predicted to be faster.
   bool best_of_modes = true;
 };

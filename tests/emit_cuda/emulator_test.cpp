@@ -139,6 +139,59 @@ TEST_CASE("convolutions with groups and padding, and pooling") {
   output "p" %p)"));
 }
 
+TEST_CASE("convolutions with a residual and an activation on their results") {
+  check_on_emulator(graph(R"(input %0 "image" : f32[2,8,9,7]
+  input %1 "shortcut" : f32[2,6,5,7]
+  input %2 "w" : f32[6,4,3,3]
+  input %3 "bias" : f32[6]
+  %m = conv(%0, %2) {strides=[2, 1], dilations=[1, 1], low=[1, 1], high=[1, 1], output_padding=[], groups=2, accumulate=f32}
+  %b = broadcast(%3) {axes=[1]} : f32[2,6,5,7]
+  %s = add(%m, %b)
+  %h = tanh(%1)
+  %r = add(%s, %h)
+  %y = exp(%r)
+  output "before" %s
+  output "y" %y)"));
+  check_on_emulator(graph(R"(input %0 "signal" : f32[2,3,21]
+  input %1 "w" : f32[5,3,4]
+  %m = conv(%0, %1) {strides=[1], dilations=[1], low=[1], high=[2], output_padding=[], groups=1, accumulate=f32}
+  %e = exp(%m)
+  %t = transpose(%e) {perm=[0, 2, 1]}
+  output "y" %t)"));
+  check_on_emulator(graph(R"(input %0 "volume" : f32[1,2,5,6,7]
+  input %1 "w" : f32[4,2,2,2,2]
+  %m = conv(%0, %1) {strides=[1, 1, 1], dilations=[1, 1, 1], low=[0, 0, 0], high=[0, 0, 0], output_padding=[], groups=1, accumulate=f32}
+  %a = abs(%m)
+  %f = reshape(%a) : f32[1,480]
+  output "y" %f)"));
+}
+
+TEST_CASE("matrix products with a bias, a gate and a rounded result in their kernels") {
+  check_on_emulator(graph(R"(input %0 "a" : f16[50,40]
+  input %1 "b" : f16[40,36]
+  input %2 "bias" : f16[36]
+  input %3 "gate" : f32[50,1]
+  %m = matmul(%0, %1) {accumulate=f32}
+  %c = broadcast(%2) {axes=[1]} : f16[50,36]
+  %s = add(%m, %c)
+  %f = cast(%s) : f32[50,36]
+  %g = broadcast(%3) {axes=[0,1]} : f32[50,36]
+  %y = mul(%f, %g)
+  output "y" %y)"));
+  check_on_emulator(graph(R"(input %0 "a" : i8[33,20]
+  input %1 "b" : i8[20,19]
+  %x = cast(%0) : i32[33,20]
+  %w = cast(%1) : i32[20,19]
+  %m = matmul(%x, %w) {accumulate=i32}
+  %f = cast(%m) : f32[33,19]
+  %2 = constant {f32[] 0.0078} : f32[]
+  %3 = broadcast(%2) {axes=[]} : f32[33,19]
+  %p = mul(%f, %3)
+  %r = round(%p)
+  %y = cast(%r) : i8[33,19]
+  output "y" %y)"));
+}
+
 TEST_CASE("quotients of negative indices round down, not toward zero") {
   check_on_emulator(graph(R"(input %0 "image" : f32[1,3,5,4]
   input %1 "w" : f32[3,2,4,4]

@@ -6,9 +6,14 @@
 namespace stitch {
 namespace {
 
-// No part of any region: what reads its result has a depth of one more.
-bool is_between_regions(const AccessNode& node) {
+// What reads its result has a depth of one more.
+bool ends_depth(const AccessNode& node) {
   return node.kind == AccessKind::kContraction || node.kind == AccessKind::kAssembly;
+}
+
+// No part of any region.
+bool is_between_regions(const AccessNode& node) {
+  return ends_depth(node) || node.computed_with.valid();
 }
 
 size_t root_of(std::vector<size_t>& parents, size_t n) {
@@ -25,7 +30,7 @@ void set_depths(AccessGraph& graph) {
       const AccessNodeId producer = graph.value(source).producer;
       if (!producer.valid()) continue;
       const AccessNode& before = graph.node(producer);
-      const int own = is_between_regions(before) ? 1 : 0;
+      const int own = ends_depth(before) ? 1 : 0;
       node.depth = std::max(node.depth, before.depth + own);
     }
   }

@@ -57,7 +57,7 @@ class ItemFinder {
           break;
         case FusionMode::kXla:
           for (KernelRequest& kernel : fuse_like_xla(graph_, region.nodes, outside)) {
-            items.push_back({std::move(kernel), false, false});
+            items.push_back({std::move(kernel), false, false, {}});
           }
           break;
         case FusionMode::kFusionStitching:
@@ -160,34 +160,51 @@ class ItemFinder {
     }
     std::vector<size_t> reader(graph_.values.size(), kNobody);
     for (size_t n = 0; n < node_count_; ++n) {
-      const AccessKind kind = graph_.nodes[n].kind;
-      const bool has_no_region = kind == AccessKind::kContraction || kind == AccessKind::kAssembly;
+      const AccessNode& node = graph_.nodes[n];
+      const bool has_no_region = node.kind == AccessKind::kContraction ||
+                                 node.kind == AccessKind::kAssembly || node.computed_with.valid();
       const size_t by = has_no_region ? kSeveral : owner[n];
-      for (const AccessValueId source : sources_of(graph_, graph_.nodes[n])) {
+      for (const AccessValueId source : sources_of(graph_, node)) {
         size_t& known = reader[source.index];
         known = known == kNobody || known == by ? by : kSeveral;
       }
     }
     for (const AccessOutput& output : graph_.outputs) reader[output.value.index] = kSeveral;
+    std::vector<std::vector<AccessNodeId>> epilogues(node_count_);
+    for (size_t n = 0; n < node_count_; ++n) {
+      const AccessNodeId with = graph_.nodes[n].computed_with;
+      if (with.valid()) epilogues[with.index].emplace_back(n);
+    }
+    const size_t regions = items.size();
     for (size_t n = 0; n < node_count_; ++n) {
       const AccessNode& node = graph_.nodes[n];
       if (node.kind != AccessKind::kContraction) continue;
       const size_t by = reader[node.results.front().index];
-      if (by < items.size() && is_sum_of_products(AccessNodeId(n)) && may_head(node, items[by])) {
+      const bool multiplies = is_sum_of_products(AccessNodeId(n));
+      if (by < regions && multiplies && may_head(node, items[by])) {
         std::vector<AccessNodeId>& nodes = items[by].request.nodes;
         nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
                      AccessNodeId(n));
       } else {
-        items.push_back(set_of({AccessNodeId(n)}, false));
+        std::vector<AccessNodeId> nodes = std::move(epilogues[n]);
+        nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
+                     AccessNodeId(n));
+        items.push_back(set_of(std::move(nodes), false));
         items.back().stays_alone = !is_asked_for({AccessNodeId(n)});
+        if (!multiplies && !is_library(AccessNodeId(n))) {
+          items.back().contraction = AccessNodeId(n);
+        }
       }
     }
   }
 
-  bool is_sum_of_products(AccessNodeId id) const {
+  bool is_library(AccessNodeId id) const {
     const auto choice = choices_.find(id);
-    if (choice != choices_.end() && choice->second.library) return false;
-    return !is_tiled_contraction(graph_, graph_.node(id));
+    return choice != choices_.end() && choice->second.library;
+  }
+
+  bool is_sum_of_products(AccessNodeId id) const {
+    return !is_library(id) && !is_tiled_contraction(graph_, graph_.node(id));
   }
 
   // What every thread computes by itself must not be asked for again by each point of a window.

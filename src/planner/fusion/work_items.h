@@ -15,6 +15,7 @@ struct WorkItem {
   KernelRequest request;
   bool stitched = true;      // a region: it may take in the contraction that heads it
   bool stays_alone = false;  // no other kernel may join its own
+  AccessNodeId contraction;  // not none: an own kernel of tiles, with its epilogue
 };
 
 struct WorkItemOptions {

@@ -1,12 +1,15 @@
 #include "planner/kernel/contraction_kernel.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "planner/access/address.h"
 #include "planner/access/read_rewriter.h"
 #include "planner/access/value_size.h"
 #include "planner/cost/cost.h"
+#include "planner/stage/kernel_traffic.h"
 #include "planner/stage/stage_geometry.h"
 #include "planner/structure/kernel_nodes.h"
 #include "planner/structure/kernel_structure.h"
@@ -64,12 +67,69 @@ bool is_tiled_contraction(const AccessGraph& graph, const AccessNode& node) {
          point_count(graph.pool, node.axes) > 0;
 }
 
+namespace {
+
+// Of the operands of the contraction, which its tiles load, and of the epilogue's loads and stores.
+ByteCounts traffic_of(Plan& plan, KernelNodes& nodes, const Stage& stage,
+                      std::span<const AccessValueId> stored, AccessNodeId contraction) {
+  const std::vector<AccessValueId> operands = sources_of(plan.graph, plan.graph.node(contraction));
+  int64_t moved = 0;
+  for (const AccessValueId operand : operands) {
+    if (!is_literal(plan.graph, operand)) moved += byte_count(plan.graph.value(operand));
+  }
+  // A thread stores rows of neighbours: as if it were a loop over the results.
+  Stage results;
+  results.mapping.block_axes = stage.mapping.block_axes;
+  results.mapping.rows = stage.contraction.m_axes;
+  Group group;
+  group.mapping.columns = stage.contraction.n_axes;
+  KernelTraffic traffic(nodes);
+  const AccessValueId sum = plan.graph.node(contraction).results.front();
+  ValueTracer tracer(nodes, [&](AccessValueId value, bool) { return value == sum; });
+  for (const AccessValueId value : stored) {
+    Trace trace = tracer.trace_value(value);
+    std::erase_if(trace.loads, [&](const TracedRead& load) {
+      return std::binary_search(operands.begin(), operands.end(), load.value);
+    });
+    traffic.add_loads(results, group, trace);
+    traffic.add_store(results, group, value);
+  }
+  traffic.end_group();
+  const ByteCounts epilogue = traffic.counts();
+  return {moved + epilogue.compulsory, moved + epilogue.bytes, moved + epilogue.requested};
+}
+
+double instructions_of(const AccessGraph& graph, const KernelNodes& nodes,
+                       AccessNodeId contraction) {
+  double instructions = 0;
+  for (const AccessNodeId id : nodes.nodes()) {
+    const AccessNode& node = graph.node(id);
+    const double loads = id == contraction ? 0 : 2.0 * static_cast<double>(node.operands.size());
+    const double weight = id == contraction ? 2.0 : facts(node.op).weight;
+    instructions += (weight + loads) * static_cast<double>(point_count(graph.pool, node.axes)) *
+                    static_cast<double>(point_count(graph.pool, node.reduced));
+  }
+  return instructions;
+}
+
+std::vector<SourceId> all_sources(const AccessGraph& graph, const KernelNodes& nodes) {
+  std::set<SourceId> sources;
+  for (const AccessNodeId id : nodes.nodes()) {
+    sources.insert(graph.node(id).sources.begin(), graph.node(id).sources.end());
+  }
+  return {sources.begin(), sources.end()};
+}
+
+}  // namespace
+
 Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& device,
-                         AccessNodeId original) {
-  KernelNodes nodes(plan.graph, std::vector<AccessNodeId>{original});
-  const AccessNodeId id = nodes.nodes().front();
+                         const ContractionRequest& request) {
+  KernelNodes nodes(plan.graph, request.nodes);
+  const AccessValueId result = nodes.clone_of(plan.graph.node(request.contraction).results.front());
+  const AccessNodeId id = nodes.producer(result);
   const AccessNode node = plan.graph.node(id);
-  const AccessValueId result = node.results.front();
+  std::vector<AccessValueId> stored;
+  for (const AccessValueId value : request.stored) stored.push_back(nodes.clone_of(value));
   const ContractionAxes axes = contraction_axes(plan.graph, node);
 
   Stage stage;
@@ -77,9 +137,9 @@ Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& de
   mapping.m_axes = axes.m;
   mapping.n_axes = axes.n;
   mapping.k_axes = axes.k;
-  const ExprId stored = store_address(nodes, result).linear;
+  const ExprId written = store_address(nodes, stored.back()).linear;
   const bool m_is_contiguous = std::any_of(axes.m.begin(), axes.m.end(), [&](AtomId atom) {
-    const Coefficient c = coefficient(plan.graph, stored, atom);
+    const Coefficient c = coefficient(plan.graph, written, atom);
     return c.plain && c.value == 1;
   });
   if (m_is_contiguous) {
@@ -105,7 +165,7 @@ Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& de
   kernel.block = shape.m / shape.thread_m * (shape.n / shape.thread_n);
   kernel.shared_bytes = mapping.shared_n + mapping.pitch_n * shape.k * element;
   kernel.estimate.registers = 32 + shape.thread_m * shape.thread_n * 2;
-  kernel.sources = node.sources;
+  kernel.sources = all_sources(plan.graph, nodes);
   StageMapping& threads = stage.mapping;
   threads.kind = MappingKind::kContraction;
   threads.block_axes = axes.batch;
@@ -114,38 +174,37 @@ Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& de
   threads.grid_y = batch;
 
   Group group;
-  group.nodes = {id};
+  group.nodes = nodes.nodes();
   Root contract;
   contract.kind = RootKind::kContract;
   contract.value = result;
-  Root store;
-  store.kind = RootKind::kStore;
-  store.value = result;
-  store.buffer = buffers.of(nodes.original_of(result));
-  store.index = nodes.index_in_original(result);
-  group.roots = {contract, store};
+  group.roots = {contract};
+  for (const AccessValueId value : stored) {
+    Root store;
+    store.kind = RootKind::kStore;
+    store.value = value;
+    store.buffer = buffers.of(nodes.original_of(value));
+    store.index = nodes.index_in_original(value);
+    group.roots.push_back(std::move(store));
+  }
   stage.groups.push_back(std::move(group));
   Place fragment;
   fragment.kind = PlaceKind::kFragment;
   kernel.places[result] = {fragment};
-  for (const AccessValueId source : sources_of(plan.graph, node)) buffers.of(source);
-
-  int64_t moved = plan.graph.pool.range(stored).high + 1;
-  moved *= size_bytes(plan.graph.value(result).dtype);
-  for (const AccessValueId source : sources_of(plan.graph, node)) {
-    const AccessValue& value = plan.graph.value(source);
-    const int64_t elements = element_count(value);
-    moved += elements * size_bytes(value.dtype);
+  for (const AccessNodeId member : nodes.nodes()) {
+    for (const AccessValueId source : sources_of(plan.graph, plan.graph.node(member))) {
+      if (!nodes.producer(source).valid()) buffers.of(source);
+    }
   }
-  kernel.bytes = {moved, moved, moved};
+
+  kernel.bytes = traffic_of(plan, nodes, stage, stored, id);
   StageWork work;
   work.blocks = threads.grid_x * threads.grid_y;
   work.threads = kernel.block;
   work.resident_blocks =
       resident_blocks(device, {kernel.block, kernel.estimate.registers, kernel.shared_bytes});
-  work.bytes = static_cast<double>(moved);
-  work.instructions = 2.0 * static_cast<double>(point_count(plan.graph.pool, node.axes)) *
-                      static_cast<double>(point_count(plan.graph.pool, node.reduced));
+  work.bytes = static_cast<double>(kernel.bytes.bytes);
+  work.instructions = instructions_of(plan.graph, nodes, id);
   add_stage_cost(kernel.estimate, device, work);
 
   Part part;

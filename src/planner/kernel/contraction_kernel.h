@@ -16,7 +16,14 @@ ContractionAxes contraction_axes(const AccessGraph& graph, const AccessNode& nod
 // sums of products for the mappings of reduces.
 bool is_tiled_contraction(const AccessGraph& graph, const AccessNode& node);
 
+struct ContractionRequest {
+  AccessNodeId contraction;
+  std::vector<AccessNodeId> nodes;    // with it and its epilogue (epilogue.h), topological
+  std::vector<AccessValueId> stored;  // values of these nodes that others need; not empty
+};
+
+// The tile is chosen for the last of the stored values.
 Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& device,
-                         AccessNodeId node);
+                         const ContractionRequest& request);
 
 }  // namespace stitch

@@ -165,7 +165,10 @@ class EdgeFinder {
              "a factor";
     }
     if (holds_contraction(*from) && holds_contraction(*to)) return "both are contractions";
-    if (holds_contraction(*from)) return "own contraction kernels take in no later nodes yet";
+    if (holds_contraction(*from)) {
+      return "own contraction kernels take in element-wise nodes only, where these read a result "
+             "at its own index, wait for nothing later and add no bytes";
+    }
     if (holds_contraction(*to)) return "own contraction kernels take in no earlier nodes yet";
     return {};
   }
