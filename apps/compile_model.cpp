@@ -18,6 +18,7 @@
 #include "plan_file.h"
 #include "planner/plan/plan_text.h"
 #include "planner/report/explain.h"
+#include "planner/report/requested_bytes.h"
 #include "spills.h"
 
 namespace stitch {
@@ -187,6 +188,7 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
   const Stopwatch emit_time;
   size_t emitted = 0;
   for (PlannedArchitecture& planned : compiled.architectures) {
+    count_requested_bytes(planned.plan);
     planned.kernels = emit(planned.plan, flags);
     emitted += planned.kernels.size();
     if (flags.dump_dir.empty()) continue;

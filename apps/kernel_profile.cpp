@@ -39,25 +39,20 @@ void set_resources(KernelProfile& profile, const ManifestKernel& kernel,
   profile.bandwidth_reach = reachable_gbps(device, own) / reachable_gbps(device, most);
 }
 
-void set_counts(KernelProfile& profile, const runtime::KernelCounts& all) {
-  if (all.launches == 0) return;
+void set_counts(KernelProfile& profile, const runtime::LaunchCounts& counts) {
+  const auto number = [](uint64_t count) { return static_cast<double>(count); };
   profile.was_launched = true;
-  const auto per_launch = [&](uint64_t count) {
-    return static_cast<double>(count) / static_cast<double>(all.launches);
-  };
-  profile.distinct_bytes = per_launch(all.read_bytes + all.written_bytes);
-  profile.counted_bytes = profile.distinct_bytes + per_launch(all.read_back_bytes);
-  profile.requested_bytes = kSectorBytes * per_launch(all.sectors);
-  profile.used_bytes = per_launch(all.sector_bytes);
-  profile.shared_wavefronts = per_launch(all.shared_wavefronts);
-  profile.shared_ideal_wavefronts = per_launch(all.shared_ideal_wavefronts);
-  profile.requests = per_launch(all.global_requests);
-  profile.vector_requests = per_launch(all.vector_requests);
-  profile.instructions = per_launch(all.global_requests + all.shared_requests + all.warp_exchanges +
-                                    all.atomics + all.products);
-  profile.barriers =
-      all.blocks == 0 ? 0
-                      : static_cast<double>(all.block_barriers) / static_cast<double>(all.blocks);
+  profile.distinct_bytes = number(counts.read_bytes + counts.written_bytes);
+  profile.counted_bytes = profile.distinct_bytes + number(counts.read_back_bytes);
+  profile.requested_bytes = kSectorBytes * number(counts.sectors);
+  profile.used_bytes = number(counts.sector_bytes);
+  profile.shared_wavefronts = number(counts.shared_wavefronts);
+  profile.shared_ideal_wavefronts = number(counts.shared_ideal_wavefronts);
+  profile.requests = number(counts.global_requests);
+  profile.vector_requests = number(counts.vector_requests);
+  profile.instructions = number(counts.global_requests + counts.shared_requests +
+                                counts.warp_exchanges + counts.atomics + counts.products);
+  if (counts.blocks > 0) profile.barriers = number(counts.block_barriers) / number(counts.blocks);
 }
 
 }  // namespace
@@ -76,8 +71,7 @@ double KernelProfile::instructions_per_element() const {
   return ratio(instructions * kLanes, distinct_bytes / kElementBytes);
 }
 
-KernelProfile profile_kernel(const ManifestKernel& kernel, const std::string& function,
-                             std::span<const runtime::KernelCounts> counts,
+KernelProfile profile_kernel(const ManifestKernel& kernel, const runtime::LaunchCounts* counts,
                              const DeviceModel& device) {
   KernelProfile profile;
   profile.name = kernel.name;
@@ -88,8 +82,7 @@ KernelProfile profile_kernel(const ManifestKernel& kernel, const std::string& fu
   profile.predicted_us = kernel.predicted_us;
   profile.limit_us = static_cast<double>(kernel.compulsory_bytes) / device.dram_gbps / 1e3;
   set_resources(profile, kernel, device);
-  for (const runtime::KernelCounts& all : counts)
-    if (all.function == function) set_counts(profile, all);
+  if (counts != nullptr) set_counts(profile, *counts);
   return profile;
 }
 

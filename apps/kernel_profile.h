@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -57,9 +56,8 @@ struct KernelProfile {
   double instructions_per_element() const;
 };
 
-// `function`: what the kernel is launched as; kernels of equal text share its counts evenly.
-KernelProfile profile_kernel(const ManifestKernel& kernel, const std::string& function,
-                             std::span<const runtime::KernelCounts> counts,
+// `counts`: of the kernel's launch; null when it was not launched.
+KernelProfile profile_kernel(const ManifestKernel& kernel, const runtime::LaunchCounts* counts,
                              const DeviceModel& device);
 
 // The sums of all bytes, requests and times; resources are the worst.

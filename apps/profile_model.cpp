@@ -23,6 +23,30 @@ const ManifestArchitecture& entry_of(const Manifest& manifest, uint32_t architec
   throw InternalError(fmt::format("the manifest has no architecture sm_{}", architecture));
 }
 
+// For each kernel of the steps its launch, or null where the twin of its item was launched instead.
+std::vector<const runtime::LaunchCounts*> launches_by_kernel(
+    const std::vector<runtime::ProgramKernels>& program,
+    const std::vector<runtime::LaunchCounts>& counts) {
+  std::vector<const runtime::LaunchCounts*> launches;
+  size_t next = 0;
+  const auto come = [&](const std::vector<std::string>& functions) {
+    for (size_t i = 0; i < functions.size(); ++i)
+      if (next + i >= counts.size() || counts[next + i].function != functions[i]) return false;
+    return true;
+  };
+  for (const runtime::ProgramKernels& item : program) {
+    if (come(item.steps)) {
+      for (size_t i = 0; i < item.steps.size(); ++i) launches.push_back(&counts[next++]);
+    } else if (come(item.twin)) {
+      launches.insert(launches.end(), item.steps.size(), nullptr);
+      next += item.twin.size();
+    } else {
+      throw InternalError("the launches are not those of the launch program");
+    }
+  }
+  return launches;
+}
+
 // After a run.
 ModelProfile read_profile(const Manifest& manifest, const runtime::LoadedBundle& bundle) {
   const ManifestArchitecture& entry = entry_of(manifest, bundle.info().architecture);
@@ -35,15 +59,16 @@ ModelProfile read_profile(const Manifest& manifest, const runtime::LoadedBundle&
   std::set<std::string> contractions;
   for (const ManifestContraction& contraction : entry.contractions)
     if (contraction.by == "own") contractions.insert(contraction.name);
-  const std::vector<std::string> functions = bundle.launched_functions();
-  const std::vector<runtime::KernelCounts> counts = bundle.kernel_counts();
-  for (const runtime::KernelCounts& count : counts) profile.host_seconds += count.host_seconds;
+  const std::vector<runtime::LaunchCounts> counts = bundle.launch_counts();
+  for (const runtime::LaunchCounts& count : counts) profile.host_seconds += count.host_seconds;
+  const std::vector<const runtime::LaunchCounts*> launches =
+      launches_by_kernel(bundle.program_kernels(), counts);
   size_t next = 0;
   for (const ManifestKernel& kernel : entry.kernels) {
     if (kernel.is_twin) continue;
-    if (next == functions.size())
+    if (next == launches.size())
       throw InternalError("the launch program has fewer kernels than the manifest");
-    KernelProfile one = profile_kernel(kernel, functions[next++], counts, device);
+    KernelProfile one = profile_kernel(kernel, launches[next++], device);
     one.holds_contraction = contractions.contains(kernel.name);
     profile.kernels.push_back(std::move(one));
   }

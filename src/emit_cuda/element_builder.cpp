@@ -7,6 +7,7 @@
 #include "emit_cuda/cuda_types.h"
 #include "emit_cuda/index_text.h"
 #include "graph/error.h"
+#include "planner/access/lane_access.h"
 
 namespace stitch {
 

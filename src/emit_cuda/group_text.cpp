@@ -9,6 +9,7 @@
 #include "emit_cuda/index_text.h"
 #include "emit_cuda/scalar_text.h"
 #include "graph/error.h"
+#include "planner/access/lane_access.h"
 
 namespace stitch {
 namespace {

@@ -33,9 +33,4 @@ class IndexText {
   std::function<std::string(ElementId)> gathered_;
 };
 
-// How an offset moves along the vector's lanes.
-enum class LaneAccess : uint8_t { kSame, kContiguous, kScattered };
-// kContiguous: coefficient 1 of `lane`, and all else a multiple of `width` elements.
-LaneAccess lane_access(const IndexPool& pool, ExprId offset, AtomId lane, int64_t width);
-
 }  // namespace stitch

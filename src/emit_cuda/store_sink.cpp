@@ -5,6 +5,7 @@
 #include "emit_cuda/cuda_types.h"
 #include "emit_cuda/index_text.h"
 #include "emit_cuda/kernel_context.h"
+#include "planner/access/lane_access.h"
 
 namespace stitch {
 namespace {

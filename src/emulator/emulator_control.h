@@ -131,6 +131,12 @@ STITCH_EMULATOR_API size_t stitch_emulator_kernel_count(void);
 STITCH_EMULATOR_API int stitch_emulator_kernel(size_t index,
                                                stitch_emulator_kernel_counters* counters);
 
+/* The same of every launch by itself, in order: kernels of equal text are one function, and may be
+ * launched with other grids. Kept while settings.count is on. */
+STITCH_EMULATOR_API size_t stitch_emulator_launch_count(void);
+STITCH_EMULATOR_API int stitch_emulator_launch(size_t index,
+                                               stitch_emulator_kernel_counters* counters);
+
 /* Calls that are not kernels, since the last reset. */
 typedef struct stitch_emulator_call_counters {
   size_t struct_size;

@@ -252,4 +252,30 @@ column_walk(const float* x, float* y) {
   CHECK(c.shared_ideal_wavefronts == 2);
 }
 
+TEST_CASE("lanes that skip a load in some iterations still share requests in the others") {
+  const LoadedKernels kernels(std::vector<SourceText>{{"window.cu", R"(
+#include "base.cuh"
+extern "C" __global__ void __launch_bounds__(32)
+window(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y) {
+  const int lane = threadIdx.x;
+  float sum = 0;
+#pragma unroll 1
+  for (int v = 0; v < 3; ++v)
+    sum += (v + lane >= 1 && v + lane < 33 ? x[v + lane - 1] : 0.0f) * w[v];
+  y[lane] = sum;
+}
+)"}});
+  start({.check = false, .count = true});
+  const DeviceBuffer x = DeviceBuffer::holding(std::vector<float>(32, 1.0f));
+  const DeviceBuffer w = DeviceBuffer::holding(std::vector<float>{1, 2, 3});
+  const DeviceBuffer y(32 * sizeof(float));
+  REQUIRE_DRIVER(kernels.run("window", {1, 32}, x.pointer(), w.pointer(), y.pointer()));
+  CHECK(reports().empty());
+  const auto c = counters_of("window");
+  CHECK(c.load_requests == 6);      // three of x, three of w
+  CHECK(c.load_sectors == 12 + 3);  // 31, 32 and 31 neighbours are four sectors each
+  CHECK(c.load_bytes == (31 + 32 + 31 + 3) * 4);
+  CHECK(c.store_sectors == 4);
+}
+
 }  // namespace stitch::test

@@ -45,6 +45,7 @@ void check_seeds(uint32_t first, uint32_t count, FusionMode fusion) {
   run_batch(cases, first);
   for (const auto& done : cases) check_exact(*done);
   CHECK(bytes_are_as_predicted(cases));
+  check_requested_bytes(cases);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ void check_seeds(DType dtype, uint32_t count) {
   Counts counts;
   for (const auto& done : cases) check_floats(*done, counts);
   CHECK(bytes_are_as_predicted(cases));
+  check_requested_bytes(cases);
   CHECK(counts.undecided * 20 <= counts.outputs);
 }
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "emit_cuda/plan_on_device.h"
 #include "graph/error.h"
 #include "planner/check/plan_validate.h"
 #include "planner/plan/plan_text.h"
+#include "planner/report/kernel_facts.h"
+#include "planner/report/requested_bytes.h"
 #include "support/catch.h"
 
 namespace stitch::test {
@@ -21,6 +25,43 @@ void rename_kernels(Plan& plan, const std::string& prefix) {
   }
 }
 
+// A select whose sides are loads, a read in several pieces, an index that a tensor holds; what may
+// not depend on what it reads: the place of an extreme value, two equal operands.
+bool chooses(const AccessGraph& graph, const AccessNode& node) {
+  if (node.op == Op::k_select || node.kind == AccessKind::kArgReduce) return true;
+  if (node.operands.size() == 2 && node.operands[0] == node.operands[1]) return true;
+  for (const Read& read : node.operands) {
+    if (read.pieces.size() > 1) return true;
+    for (const ExprId index : read.pieces.front().index)
+      if (graph.pool.has_read(index)) return true;
+  }
+  return false;
+}
+
+bool chooses(const AccessGraph& graph, const Kernel& kernel) {
+  for (const Part& part : kernel.parts)
+    for (const Stage& stage : part.stages)
+      for (const Group& group : stage.groups)
+        for (const AccessNodeId node : group.nodes)
+          if (chooses(graph, graph.node(node))) return true;
+  return false;
+}
+
+// 32 times the sectors of all requests against the plan's count.
+void check_requests(const Kernel& kernel, const stitch_emulator_kernel_counters& counters,
+                    BatchCase& batch_case) {
+  constexpr double kTolerance = 0.05;
+  if (holds_contraction(kernel)) return;
+  RequestCounts& counts =
+      chooses(batch_case.plan.graph, kernel) ? batch_case.choosing : batch_case.plain;
+  ++counts.kernels;
+  const auto counted = 32 * static_cast<double>(counters.load_sectors + counters.store_sectors);
+  const auto planned = static_cast<double>(kernel.bytes.requested);
+  if (std::abs(planned - counted) <= kTolerance * counted) return;
+  counts.off.push_back(
+      fmt::format("{}: {} bytes are requested, {} were predicted", kernel.name, counted, planned));
+}
+
 // What a launch moved, each byte once, against the plan: never more than the compulsory bytes and
 // what passes through scratch. Less where an operand is read in part only: the side of a choice
 // that is not taken, indices that repeat.
@@ -33,6 +74,7 @@ void check_bytes(const Kernel& kernel, BatchCase& batch_case) {
     batch_case.faults.push_back(
         fmt::format("{}: {} bytes were moved, {} of them scratch at most; {} are compulsory",
                     kernel.name, moved, scratch, kernel.bytes.compulsory));
+  check_requests(kernel, counters, batch_case);
   if (scratch != 0) return;
   ++batch_case.kernels;
   batch_case.exact_kernels += moved == kernel.bytes.compulsory ? 1 : 0;
@@ -74,6 +116,7 @@ std::unique_ptr<BatchCase> plan_case(BatchItem item) {
   CHECK(plan_problems(made->plan) == std::vector<std::string>());
   const std::string text = print_plan(made->plan);
   CHECK(print_plan(parse_plan(text, made->graph)) == text);
+  count_requested_bytes(made->plan);
   rename_kernels(made->plan, made->name + "_");
   made->sources = emit_kernels(made->plan);
   return made;
@@ -98,6 +141,21 @@ bool bytes_are_as_predicted(const std::vector<std::unique_ptr<BatchCase>>& cases
     exact += done->exact_kernels;
   }
   return exact >= kShare * kernels;
+}
+
+void check_requested_bytes(const std::vector<std::unique_ptr<BatchCase>>& cases) {
+  constexpr double kShare = 0.6;
+  RequestCounts plain, choosing;
+  for (const auto& done : cases) {
+    for (auto [all, own] :
+         {std::pair(&plain, &done->plain), std::pair(&choosing, &done->choosing)}) {
+      all->kernels += own->kernels;
+      all->off.insert(all->off.end(), own->off.begin(), own->off.end());
+    }
+  }
+  CHECK(plain.off == std::vector<std::string>());
+  INFO(fmt::format("{}", fmt::join(choosing.off, "\n")));
+  CHECK(static_cast<double>(choosing.off.size()) <= (1 - kShare) * choosing.kernels);
 }
 
 }  // namespace stitch::test

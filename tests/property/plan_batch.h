@@ -13,6 +13,13 @@
 
 namespace stitch::test {
 
+// Kernels without contractions, and those of them that request more than 5 % more or fewer bytes
+// than predicted.
+struct RequestCounts {
+  int kernels = 0;
+  std::vector<std::string> off;
+};
+
 struct BatchCase {
   std::string name;
   Graph graph;
@@ -24,6 +31,8 @@ struct BatchCase {
   std::vector<std::string> faults;  // of the checker, and of bytes beyond those predicted
   int kernels = 0;                  // without scratch
   int exact_kernels = 0;            // of these, whose bytes are those predicted
+  RequestCounts plain;              // kernels whose addresses are known
+  RequestCounts choosing;           // those that choose what they read: by data, or by position
 };
 
 struct BatchItem {
@@ -43,5 +52,10 @@ void run_batch(const std::vector<std::unique_ptr<BatchCase>>& cases, uint64_t se
 
 // Whether the bytes of nearly all kernels are those predicted.
 bool bytes_are_as_predicted(const std::vector<std::unique_ptr<BatchCase>>& cases);
+
+// Requested bytes: those of every plain kernel are within 5 % of the plan's. A kernel that chooses
+// does not read the side that is not taken, and the compiler splits and joins requests of its
+// branches: most are within.
+void check_requested_bytes(const std::vector<std::unique_ptr<BatchCase>>& cases);
 
 }  // namespace stitch::test

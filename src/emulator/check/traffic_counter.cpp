@@ -1,6 +1,7 @@
 #include "emulator/check/traffic_counter.h"
 
 #include <algorithm>
+#include <map>
 
 namespace stitch::emulator {
 namespace {
@@ -26,6 +27,18 @@ std::uint64_t count_bits(const Bits& bits, std::uint64_t begin, std::uint64_t en
   std::uint64_t count = 0;
   for (std::uint64_t b = begin; b < end; ++b) count += bits[b / kWordBits] >> b % kWordBits & 1u;
   return count;
+}
+
+// Whether some of the lanes that executed an instruction did so more often than others.
+template <class Executed>
+bool is_uneven(const Executed& executed) {
+  std::uint32_t least = 0, most = 0;
+  for (const std::uint32_t times : executed) {
+    if (times == 0) continue;
+    least = least == 0 ? times : std::min(least, times);
+    most = std::max(most, times);
+  }
+  return least != most;
 }
 
 }  // namespace
@@ -68,6 +81,7 @@ void TrafficCounter::add(std::uint32_t block, const Thread& thread, const Access
   request.write = access.write;
   request.space = space;
   request.lane[request.lanes] = static_cast<std::uint8_t>(thread.view.lane);
+  request.order[request.lanes] = trace.accesses[thread.view.lane]++;
   request.address[request.lanes++] = reinterpret_cast<std::uint64_t>(access.address);
 }
 
@@ -98,24 +112,80 @@ void TrafficCounter::touch(const Access& access) {
 
 void TrafficCounter::flush(std::uint32_t block, unsigned warp) {
   WarpTrace& trace = trace_of(block, warp);
-  for (auto& [address, site] : trace.sites) {
+  for (const auto& [address, site] : trace.sites) {
     if (site.requests.empty()) continue;
-    for (const Request& request : site.requests) {
-      switch (request.space) {
-        case Space::kGlobal:
-          count_global_request(request);
-          break;
-        case Space::kShared:
-          count_shared_request(request);
-          break;
-        case Space::kRemote:
-          ++counts_.remote_requests;
-          break;
-      }
+    if (is_uneven(site.executed)) {
+      count_uneven(trace, site);
+    } else {
+      for (const Request& request : site.requests) count(request);
     }
+  }
+  for (auto& [address, site] : trace.sites) {
     site.requests.clear();
     site.executed.fill(0);
   }
+  trace.accesses.fill(0);
+}
+
+void TrafficCounter::count(const Request& request) {
+  switch (request.space) {
+    case Space::kGlobal:
+      count_global_request(request);
+      break;
+    case Space::kShared:
+      count_shared_request(request);
+      break;
+    case Space::kRemote:
+      ++counts_.remote_requests;
+      break;
+  }
+}
+
+// Example: for (v = 0; v < 3; ++v) sum += (v + lane >= 1 ? x[v + lane - 1] : 0) * w[v]. Lane 0
+// reads x[0] at v = 1 as its first, the others at v = 1 as their second. All lanes executed the
+// load of w three times, so an access to x belongs to as many of those as its lane had made before
+// it.
+void TrafficCounter::count_uneven(const WarpTrace& trace, const Site& site) {
+  const Site* beat = nullptr;
+  std::uint32_t most = 0;
+  for (const auto& [address, other] : trace.sites) {
+    std::uint32_t times = 0;
+    bool same = true;
+    for (std::size_t lane = 0; lane < kLanes && same; ++lane) {
+      if (site.executed[lane] == 0) continue;
+      if (times == 0) times = other.executed[lane];
+      same = times != 0 && other.executed[lane] == times;
+    }
+    if (!same || times <= most) continue;
+    beat = &other;
+    most = times;
+  }
+  std::array<std::vector<std::uint32_t>, kLanes> beats;
+  if (beat != nullptr) {
+    for (const Request& request : beat->requests)
+      for (std::size_t i = 0; i < request.lanes; ++i)
+        beats[request.lane[i]].push_back(request.order[i]);
+  }
+  using Iteration = std::pair<std::size_t, std::size_t>;  // beats before, accesses since
+  std::map<Iteration, Request> requests;
+  std::array<Iteration, kLanes> next{};
+  for (const Request& request : site.requests) {
+    for (std::size_t i = 0; i < request.lanes; ++i) {
+      const std::uint8_t lane = request.lane[i];
+      const auto& before = beats[lane];
+      const auto position = static_cast<std::size_t>(
+          std::lower_bound(before.begin(), before.end(), request.order[i]) - before.begin());
+      if (next[lane].first != position) next[lane] = {position, 0};
+      Request& joined = requests[next[lane]];
+      ++next[lane].second;
+      joined.bytes = request.bytes;
+      joined.write = request.write;
+      joined.space = request.space;
+      joined.lane[joined.lanes] = lane;
+      joined.address[joined.lanes++] = request.address[i];
+    }
+  }
+  for (const auto& [iteration, request] : requests) count(request);
 }
 
 void TrafficCounter::finish(std::uint32_t block, unsigned warp) {

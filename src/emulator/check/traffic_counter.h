@@ -1,6 +1,8 @@
 // Groups the accesses of a warp into requests and counts what they move.
 //
-// The n-th execution of one instruction by each lane since the warp last met is one request.
+// The n-th execution of one instruction by each lane since the warp last met is one request. Where
+// some lanes skip an instruction in some iterations of a loop, the instruction that all of them
+// executed most often tells the iterations apart.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -37,6 +39,7 @@ class TrafficCounter {
     Space space = Space::kGlobal;
     std::array<std::uint64_t, kLanes> address;
     std::array<std::uint8_t, kLanes> lane;
+    std::array<std::uint32_t, kLanes> order;  // among the lane's accesses
   };
   struct Site {
     std::vector<Request> requests;
@@ -44,6 +47,7 @@ class TrafficCounter {
   };
   struct WarpTrace {
     std::unordered_map<const void*, Site> sites;
+    std::array<std::uint32_t, kLanes> accesses{};  // of each lane since the warp last met
     const void* last_site = nullptr;
     Site* last = nullptr;
   };
@@ -58,6 +62,9 @@ class TrafficCounter {
   WarpTrace& trace_of(std::uint32_t block, unsigned warp);
   void add(std::uint32_t block, const Thread& thread, const Access& access, Space space);
   void touch(const Access& access);
+  void count(const Request& request);
+  // Of a site that some lanes executed more often than others.
+  void count_uneven(const WarpTrace& trace, const Site& site);
   void count_global_request(const Request& request);
   void count_shared_request(const Request& request);
 

@@ -19,7 +19,7 @@ struct CallCounts {
   std::uint64_t frees = 0;
 };
 
-// Of one kernel, all launches together.
+// Of one kernel, all launches together, or of one launch.
 struct KernelCounts {
   std::string name;
   std::uint64_t launches = 0;
@@ -29,5 +29,15 @@ struct KernelCounts {
   EventCounts events;
   TrafficCounts traffic;
 };
+
+inline KernelCounts& operator+=(KernelCounts& to, const KernelCounts& more) {
+  to.launches += more.launches;
+  to.blocks += more.blocks;
+  to.threads += more.threads;
+  to.host_seconds += more.host_seconds;
+  to.events += more.events;
+  to.traffic += more.traffic;
+  return to;
+}
 
 }  // namespace stitch::emulator

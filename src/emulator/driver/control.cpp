@@ -41,6 +41,41 @@ Allocation* allocation_of(DeviceState& state, const void* begin, std::size_t byt
   return state.memory ? state.memory->find_whole(begin, bytes) : nullptr;
 }
 
+void copy_counts(stitch_emulator_kernel_counters* counters, const KernelCounts& k) {
+  const auto& e = k.events;
+  const auto& t = k.traffic;
+  copy_out(counters, {0,
+                      k.name.c_str(),
+                      k.launches,
+                      k.blocks,
+                      k.threads,
+                      k.host_seconds,
+                      e.block_barriers,
+                      e.cluster_barriers,
+                      e.releases,
+                      e.shuffles,
+                      e.votes,
+                      e.products,
+                      e.matrix_loads,
+                      e.atomics,
+                      e.async_copies,
+                      t.load_requests,
+                      t.load_sectors,
+                      t.load_bytes,
+                      t.store_requests,
+                      t.store_sectors,
+                      t.store_bytes,
+                      t.vector_requests,
+                      t.shared_requests,
+                      t.shared_wavefronts,
+                      t.shared_ideal_wavefronts,
+                      t.remote_requests,
+                      t.distinct_load_bytes,
+                      t.distinct_store_bytes,
+                      t.scratch_bytes,
+                      t.read_back_bytes});
+}
+
 }  // namespace
 
 uint32_t stitch_emulator_abi_version(void) { return STITCH_EMULATOR_ABI_VERSION; }
@@ -183,39 +218,21 @@ int stitch_emulator_kernel(size_t index, stitch_emulator_kernel_counters* counte
   DeviceState& state = device_state();
   const std::lock_guard lock(state.mutex);
   if (counters == nullptr || index >= state.kernels.size()) return 1;
-  const KernelCounts& k = state.kernels[index];
-  const auto& e = k.events;
-  const auto& t = k.traffic;
-  copy_out(counters, {0,
-                      k.name.c_str(),
-                      k.launches,
-                      k.blocks,
-                      k.threads,
-                      k.host_seconds,
-                      e.block_barriers,
-                      e.cluster_barriers,
-                      e.releases,
-                      e.shuffles,
-                      e.votes,
-                      e.products,
-                      e.matrix_loads,
-                      e.atomics,
-                      e.async_copies,
-                      t.load_requests,
-                      t.load_sectors,
-                      t.load_bytes,
-                      t.store_requests,
-                      t.store_sectors,
-                      t.store_bytes,
-                      t.vector_requests,
-                      t.shared_requests,
-                      t.shared_wavefronts,
-                      t.shared_ideal_wavefronts,
-                      t.remote_requests,
-                      t.distinct_load_bytes,
-                      t.distinct_store_bytes,
-                      t.scratch_bytes,
-                      t.read_back_bytes});
+  copy_counts(counters, state.kernels[index]);
+  return 0;
+}
+
+size_t stitch_emulator_launch_count(void) {
+  DeviceState& state = device_state();
+  const std::lock_guard lock(state.mutex);
+  return state.launches.size();
+}
+
+int stitch_emulator_launch(size_t index, stitch_emulator_kernel_counters* counters) {
+  DeviceState& state = device_state();
+  const std::lock_guard lock(state.mutex);
+  if (counters == nullptr || index >= state.launches.size()) return 1;
+  copy_counts(counters, state.launches[index]);
   return 0;
 }
 
@@ -232,5 +249,6 @@ void stitch_emulator_reset_counters(void) {
   DeviceState& state = device_state();
   const std::lock_guard lock(state.mutex);
   state.kernels.clear();
+  state.launches.clear();
   state.calls = {};
 }

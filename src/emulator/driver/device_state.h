@@ -64,7 +64,8 @@ struct DeviceState {
   std::vector<Report> reports;            // with their lines
   std::vector<std::string> report_texts;  // as they were handed out, by index
   CallCounts calls;
-  std::vector<KernelCounts> kernels;  // in the order of their first launch
+  std::vector<KernelCounts> kernels;   // in the order of their first launch
+  std::vector<KernelCounts> launches;  // each by itself, while settings.count is on
   HandleTable<Module> modules;
   HandleTable<Stream> streams;
   HandleTable<Event> events;

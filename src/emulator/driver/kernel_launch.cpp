@@ -85,7 +85,8 @@ CUresult run_now(DeviceState& state, Function& function, const LaunchShape& shap
 
   const Schedule schedule{state.settings.order, state.settings.seed, host_threads(state.settings)};
   ++state.calls.kernel_launches;
-  KernelCounts& counts = state.counts_of(function.name);
+  KernelCounts counts;
+  counts.name = function.name;
   const std::uint64_t launched = volume(shape.grid);
   ++counts.launches;
   counts.blocks += launched;
@@ -102,6 +103,8 @@ CUresult run_now(DeviceState& state, Function& function, const LaunchShape& shap
   }
   counts.host_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  state.counts_of(function.name) += counts;
+  if (state.settings.count) state.launches.push_back(std::move(counts));
   state.keep_reports();
   return completed ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }

@@ -70,8 +70,8 @@ EmulatorControl::EmulatorControl(const std::string& driver_file) {
   find(library, "stitch_emulator_report_count", report_count_);
   find(library, "stitch_emulator_report", report_);
   find(library, "stitch_emulator_clear_reports", clear_reports_);
-  find(library, "stitch_emulator_kernel_count", kernel_count_);
-  find(library, "stitch_emulator_kernel", kernel_);
+  find(library, "stitch_emulator_launch_count", launch_count_);
+  find(library, "stitch_emulator_launch", launch_);
   find(library, "stitch_emulator_reset_counters", reset_counters_);
 }
 
@@ -129,16 +129,15 @@ std::vector<EmulatorReport> EmulatorControl::reports_from(std::size_t first) con
 
 void EmulatorControl::clear_reports() const { clear_reports_(); }
 
-std::vector<KernelCounts> EmulatorControl::kernel_counts() const {
-  std::vector<KernelCounts> all;
-  const std::size_t count = kernel_count_();
+std::vector<LaunchCounts> EmulatorControl::launch_counts() const {
+  std::vector<LaunchCounts> all;
+  const std::size_t count = launch_count_();
   for (std::size_t number = 0; number < count; ++number) {
     ControlCounters from = {};
     from.struct_size = sizeof(from);
-    if (kernel_(number, &from) != 0) continue;
-    KernelCounts counts;
+    if (launch_(number, &from) != 0) continue;
+    LaunchCounts counts;
     counts.function = from.kernel;
-    counts.launches = from.launches;
     counts.blocks = from.blocks;
     counts.host_seconds = from.host_seconds;
     counts.block_barriers = from.block_barriers;

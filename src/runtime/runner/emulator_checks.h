@@ -27,11 +27,10 @@ struct EmulatorReport {
   std::string text;    // one line
 };
 
-// What all launches of one kernel function did since the counters were reset. A request is one warp
-// that executes one access instruction; a sector is 32 bytes.
-struct KernelCounts {
+// What one launch did. A request is one warp that executes one access instruction; a sector is 32
+// bytes.
+struct LaunchCounts {
   std::string function;
-  std::uint64_t launches = 0;
   std::uint64_t blocks = 0;
   double host_seconds = 0;
   std::uint64_t block_barriers = 0;  // of all blocks
@@ -81,8 +80,8 @@ class EmulatorControl {
   std::vector<EmulatorReport> leaks() const;
   void clear_reports() const;
 
-  // In the order of the first launch.
-  std::vector<KernelCounts> kernel_counts() const;
+  // In launch order, since the counters were reset, while it was asked to count.
+  std::vector<LaunchCounts> launch_counts() const;
   void reset_counters() const;
 
  private:
@@ -97,8 +96,8 @@ class EmulatorControl {
   std::size_t (*report_count_)() = nullptr;
   int (*report_)(std::size_t, void*) = nullptr;
   void (*clear_reports_)() = nullptr;
-  std::size_t (*kernel_count_)() = nullptr;
-  int (*kernel_)(std::size_t, void*) = nullptr;
+  std::size_t (*launch_count_)() = nullptr;
+  int (*launch_)(std::size_t, void*) = nullptr;
   void (*reset_counters_)() = nullptr;
 };
 

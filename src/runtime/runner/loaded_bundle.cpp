@@ -333,24 +333,27 @@ std::vector<StepTime> LoadedBundle::time_steps() {
   return times;
 }
 
-std::vector<std::string> LoadedBundle::launched_functions() const {
-  std::vector<std::string> functions;
+std::vector<ProgramKernels> LoadedBundle::program_kernels() const {
+  const auto functions = [](const std::vector<Step>& steps) {
+    std::vector<std::string> names;
+    for (const Step& step : steps) {
+      if (const auto* launch = std::get_if<KernelLaunch>(&step)) names.push_back(launch->function);
+    }
+    return names;
+  };
+  std::vector<ProgramKernels> kernels;
   for (const ArchitectureProgram& architecture : state_->program.architectures) {
     if (architecture.architecture != state_->info.architecture) continue;
     for (const ProgramItem& item : architecture.items) {
-      for (const Step& step : item.steps) {
-        if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
-          functions.push_back(launch->function);
-        }
-      }
+      kernels.push_back({functions(item.steps), functions(item.twin)});
     }
   }
-  return functions;
+  return kernels;
 }
 
-std::vector<KernelCounts> LoadedBundle::kernel_counts() const {
-  return state_->emulator.available() && state_->settings.count ? state_->emulator.kernel_counts()
-                                                                : std::vector<KernelCounts>{};
+std::vector<LaunchCounts> LoadedBundle::launch_counts() const {
+  return state_->emulator.available() && state_->settings.count ? state_->emulator.launch_counts()
+                                                                : std::vector<LaunchCounts>{};
 }
 
 std::vector<EmulatorReport> LoadedBundle::reports() const {

@@ -40,6 +40,13 @@ struct StepTime {
   double microseconds = 0;
 };
 
+// Functions that an item of the launch program launches, in order: those of `steps`, or of `twin`
+// where the barriers of `steps` do not fit. A function serves all kernels of equal text.
+struct ProgramKernels {
+  std::vector<std::string> steps;
+  std::vector<std::string> twin;
+};
+
 // Use from one thread at a time.
 class LoadedBundle {
  public:
@@ -64,12 +71,11 @@ class LoadedBundle {
   // Device time of every step, on the inputs of the last run.
   std::vector<StepTime> time_steps();
 
-  // The function of every kernel that an inference launches, in launch order; twins left out. A
-  // function serves all kernels of equal text.
-  std::vector<std::string> launched_functions() const;
+  // The kernels of an inference, in launch order.
+  std::vector<ProgramKernels> program_kernels() const;
 
-  // What the emulator counted in the last run, by function; empty when it was not asked to count.
-  std::vector<KernelCounts> kernel_counts() const;
+  // What the emulator counted of each launch of the last run; empty when it was not asked to count.
+  std::vector<LaunchCounts> launch_counts() const;
 
   // What the emulator's checks have found since the bundle was opened.
   std::vector<EmulatorReport> reports() const;
