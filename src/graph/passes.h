@@ -12,6 +12,7 @@ Graph fold_constants(const Graph& graph);  // nodes whose operands are constants
 Graph simplify(const Graph& graph);        // identities: x+0, reshape of reshape, ...
 Graph merge_common(const Graph& graph);    // common sub-expressions
 Graph merge_products(const Graph& graph);  // of one matrix with slices of one value
+Graph pack_matrices(const Graph& graph);   // that one value is multiplied with
 Graph remove_dead(const Graph& graph);     // nodes that reach no output
 
 struct PassTime {

@@ -21,6 +21,7 @@ constexpr std::array kPasses = {
     Pass{"fold_constants", fold_constants},  // what simplify gathered
     Pass{"merge_common", merge_common},      // after both, when equal things look equal
     Pass{"merge_products", merge_products},  // after it: the matrix must be one value
+    Pass{"pack_matrices", pack_matrices},    // after it: of fewer products
 };
 
 // Every round makes the graph smaller or simpler; what is left after these is left.

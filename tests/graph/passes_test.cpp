@@ -357,6 +357,65 @@ TEST_CASE("few rows of a large value are not multiplied together") {
   REQUIRE(count(text, "matmul(") == 2);
 }
 
+TEST_CASE("constant matrices that one value is multiplied with are packed, rows added to it too") {
+  const auto pack = [](const std::string& text) {
+    return run_pass([](const Graph& graph) { return remove_dead(pack_matrices(graph)); }, text,
+                    {.relative_to_row = 1e-6});
+  };
+  const std::string matrices =
+      "input %x \"x\" : f32[6,4]\n"
+      "%w = constant {f32[4,2] [1, -2, 3, 4, 5, -6, 7, 8]} : f32[4,2]\n"
+      "%v = constant {f32[4,3] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3]} : f32[4,3]\n";
+  const std::string products =
+      "%a = matmul(%x, %w) {accumulate=f32}\n%b = matmul(%x, %v) {accumulate=f32}\n";
+  const std::string used = "%c = exp(%a)\n%d = exp(%b)\noutput \"c\" %c\noutput \"d\" %d";
+  const std::string packed = pack(matrices + products + used);
+  REQUIRE(count(packed, "matmul(") == 1);
+  REQUIRE(count(packed, "f32[6,5]") == 1);
+  REQUIRE(pack(matrices + products + used) == packed);
+  // A row for one of them only: the other gets -0.
+  const std::string added = pack(matrices + products +
+                                 "%r = constant {f32[3] [7, 8, 9]} : f32[3]\n"
+                                 "%s = broadcast(%r) {axes=[1]} : f32[6,3]\n%e = add(%b, %s)\n"
+                                 "%c = exp(%a)\n%d = exp(%e)\noutput \"c\" %c\noutput \"d\" %d");
+  REQUIRE(count(added, "matmul(") == 1);
+  REQUIRE(count(added, "add(") == 1);
+  // Transposed matrices are packed before they are transposed.
+  const std::string transposed =
+      "input %x \"x\" : f32[6,2]\n"
+      "%w = constant {f32[4,2] [1, -2, 3, 4, 5, -6, 7, 8]} : f32[4,2]\n"
+      "%v = constant {f32[1,2] [3, 4]} : f32[1,2]\n"
+      "%wt = transpose(%w) {perm=[1, 0]}\n%vt = transpose(%v) {perm=[1, 0]}\n"
+      "%a = matmul(%x, %wt) {accumulate=f32}\n%b = matmul(%x, %vt) {accumulate=f32}\n";
+  REQUIRE(count(pack(transposed + used), "matmul(") == 1);
+  REQUIRE(count(pack(transposed + used), "transpose(") == 1);
+}
+
+TEST_CASE("matrices stay apart where packing would cost a copy or calls") {
+  const auto pack = [](const std::string& text) {
+    return count(run_pass(pack_matrices, text, {.relative_to_row = 1e-6}), "matmul(");
+  };
+  const std::string matrices =
+      "%w = constant {f32[2,2] [1, -2, 3, 4]} : f32[2,2]\n%v = constant {f32[2,2] [5, 6, 7, 8]} : "
+      "f32[2,2]\n";
+  const std::string products =
+      matrices + "%a = matmul(%x, %w) {accumulate=f32}\n%b = matmul(%x, %v) {accumulate=f32}\n";
+  const std::string used = "%c = exp(%a)\n%d = exp(%b)\noutput \"c\" %c\noutput \"d\" %d";
+  const std::string rows = "input %x \"x\" : f32[6,2]\n";
+  REQUIRE(pack(rows + products + used) == 1);
+  // A vector; an output; a matrix that is read elsewhere.
+  REQUIRE(pack("input %x \"x\" : f32[1,2]\n" + products + used) == 2);
+  REQUIRE(pack(rows + products + "%r = reshape(%a) : f32[2,6]\n%d = exp(%b)\noutput \"r\" %r\n" +
+               "output \"d\" %d") == 2);
+  REQUIRE(pack(rows + products + "%e = exp(%w)\noutput \"e\" %e\n" + used) == 2);
+  // Six rows as a batch of two, which are multiplied with each other.
+  const std::string batch = products +
+                            "%p = reshape(%a) : f32[2,3,2]\n%q = reshape(%b) : f32[2,3,2]\n"
+                            "%t = transpose(%q) {perm=[0, 2, 1]}\n"
+                            "%y = matmul(%p, %t) {accumulate=f32}\noutput \"y\" %y";
+  REQUIRE(pack(rows + batch) == 3);
+}
+
 TEST_CASE("what reaches no output is removed, inputs stay") {
   const std::string text = run_pass(remove_dead,
                                     "input %x \"x\" : f32[4]\ninput %z \"z\" : f32[4]\n"

@@ -15,15 +15,17 @@ bool is_early(const AccessGraph& graph, const Read& read) {
          graph.value(read.pieces[0].source).kind != AccessValueKind::kNode;
 }
 
-// Of AccessValueId: values that some node reads which is no contraction. Its kernel adds the row at
-// no cost, and without the addition its parts might be kernels of their own.
+// Of AccessValueId: values that nodes read which are no contractions, and no contraction does.
+// Their kernel adds the row at no cost, and without the addition its parts might be kernels of
+// their own.
 std::vector<bool> values_of_loops(const AccessGraph& graph) {
-  std::vector<bool> result(graph.values.size());
+  std::vector<bool> in_loops(graph.values.size()), in_products(graph.values.size());
   for (const AccessNode& node : graph.nodes) {
-    if (node.kind == AccessKind::kContraction) continue;
-    for (const AccessValueId source : sources_of(graph, node)) result[source.index] = true;
+    std::vector<bool>& readers = node.kind == AccessKind::kContraction ? in_products : in_loops;
+    for (const AccessValueId source : sources_of(graph, node)) readers[source.index] = true;
   }
-  return result;
+  for (size_t v = 0; v < in_loops.size(); ++v) in_loops[v] = in_loops[v] && !in_products[v];
+  return in_loops;
 }
 
 // The contraction that makes `read`, when nothing stands between.

@@ -8,7 +8,7 @@ namespace stitch {
 
 // A product that a library call computes (`is_library`), read by nothing but an addition of a
 // constant or an input that has one element per column, becomes a contraction with that row as
-// operand 2, which computes the sum. Only where no kernel reads the sum: such a kernel would add
+// operand 2, which computes the sum. Not where kernels alone read the sum: such a kernel would add
 // the row for nothing. Node and value ids change.
 void fold_bias_adds(AccessGraph& graph, const std::function<bool(AccessNodeId)>& is_library);
 

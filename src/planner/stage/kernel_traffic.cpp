@@ -46,12 +46,27 @@ int64_t KernelTraffic::Operand::once() const {
   return std::min(sum, total);
 }
 
+// Elements of the box around everything that is read.
+int64_t KernelTraffic::Operand::widen(const AccessGraph& graph, const TracedRead& load) {
+  const std::vector<int64_t>& extents = graph.value(load.value).extents;
+  const bool is_first = box.empty();
+  int64_t elements = 1;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const Range range = graph.pool.range(load.index[d]);
+    const Range inside = {std::max<int64_t>(range.low, 0), std::min(range.high, extents[d] - 1)};
+    if (is_first) box.push_back(inside);
+    box[d] = {std::min(box[d].low, inside.low), std::max(box[d].high, inside.high)};
+    elements *= std::max<int64_t>(box[d].high - box[d].low + 1, 0);
+  }
+  return elements;
+}
+
 void KernelTraffic::add_loads(const Stage& stage, const Group& group, const Trace& trace) {
   for (const TracedRead& load : trace.loads) {
     if (is_literal(nodes_.graph(), load.value)) continue;
     const Address address = address_of(nodes_.graph(), load.value, load.index);
     Operand& operand = operands_[load.value];
-    operand.total = element_count(nodes_.graph().value(load.value)) * address.element_bytes;
+    operand.total = operand.widen(nodes_.graph(), load) * address.element_bytes;
     operand.bytes[address.linear] =
         distinct_elements(nodes_.graph(), address.linear) * address.element_bytes;
     const bool first_in_group = in_group_[load.value].insert(address.linear).second;

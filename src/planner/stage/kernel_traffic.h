@@ -29,9 +29,11 @@ class KernelTraffic {
  private:
   struct Operand {
     std::map<ExprId, int64_t> bytes;  // by address: elements that it reaches
-    int64_t total = 0;                // bytes of the whole tensor
+    std::vector<Range> box;           // per dim of the tensor, around all that is read
+    int64_t total = 0;                // bytes inside of it
     std::set<ExprId> seen;            // addresses that earlier groups loaded
     int64_t once() const;
+    int64_t widen(const AccessGraph& graph, const TracedRead& load);
   };
   int64_t requested(const Stage& stage, const Group& group, ExprId linear,
                     int64_t element_bytes) const;
