@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
+#include <optional>
 #include <utility>
 
 #include "graph/error.h"
@@ -12,13 +12,13 @@
 #include "planner/absorb/absorb_copies.h"
 #include "planner/absorb/assembly.h"
 #include "planner/access/regions.h"
-#include "planner/cost/cost.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
 #include "planner/fusion/epilogue.h"
 #include "planner/fusion/packing.h"
+#include "planner/fusion/region_search.h"
 #include "planner/fusion/sibling_merge.h"
-#include "planner/fusion/step_order.h"
+#include "planner/fusion/step_builder.h"
 #include "planner/fusion/work_items.h"
 #include "planner/kernel/contraction_kernel.h"
 #include "planner/kernel/kernel_builder.h"
@@ -29,10 +29,6 @@
 
 namespace stitch {
 namespace {
-
-// Of the bytes of a cut: what has to be saved before a detour through shared memory is taken, whose
-// accesses are no vectors.
-constexpr int64_t kLeastSavedShare = 16;
 
 class Planner {
  public:
@@ -46,22 +42,27 @@ class Planner {
 
   Plan run() {
     require_known_kinds();
-    const std::vector<WorkItem> items = find_work_items(
-        plan_.graph, choices_,
-        {options_.fusion, &device_, options_.max_fusions, options_.only_regions_of});
+    const std::vector<WorkItem> items =
+        find_work_items(plan_.graph, choices_,
+                        {options_.fusion, &device_, options_.max_fusions, options_.only_regions_of,
+                         options_.stitch_products});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
+    StepBuilder steps(plan_.graph, builder, device_);
+    if (options_.fusion == FusionMode::kStitch && options_.search) {
+      search_.emplace(plan_.graph, device_);
+    }
     for (size_t i = 0; i < items.size(); ++i) {
       const size_t before = steps_.size();
-      plan_item(items[i], i, buffers, builder);
+      plan_item(items[i], i, buffers, steps);
       if (!items[i].stays_alone) continue;
       for (size_t s = before; s < steps_.size(); ++s) steps_[s].request.reset();
     }
     if (options_.fusion == FusionMode::kXla) steps_ = in_launch_order(plan_, std::move(steps_));
     if (options_.fusion != FusionMode::kNone) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
-      steps_ = pack_kernels(plan_, builder, std::move(steps_));
+      steps_ = pack_kernels(plan_, builder, device_, std::move(steps_));
     }
     for (PlannedStep& planned : steps_) {
       if (Kernel* const kernel = std::get_if<Kernel>(&planned.step)) set_launch(*kernel, device_);
@@ -128,8 +129,7 @@ class Planner {
     return fmt::format("{} ({})", source.name, source.op_type);
   }
 
-  void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers,
-                 KernelBuilder& builder) {
+  void plan_item(const WorkItem& item, size_t number, PlanBuffers& buffers, StepBuilder& builder) {
     const std::vector<AccessNodeId>& nodes = item.request.nodes;
     const AccessNodeId first = item.contraction.valid() ? item.contraction : nodes.front();
     const AccessNode& node = plan_.graph.node(first);
@@ -146,7 +146,27 @@ class Planner {
            {}});
       return;
     }
-    plan_request(item.request, builder, number);
+    BuiltSteps built =
+        item.stitched ? build_region(item.request, builder) : builder.build(item.request);
+    std::move(built.steps.begin(), built.steps.end(), std::back_inserter(steps_));
+    for (const std::string& cut : built.cuts) {
+      plan_.notes.push_back(fmt::format("region {}: {}", number, cut));
+    }
+  }
+
+  // One kernel where nothing can be better, else what the search finds.
+  BuiltSteps build_region(const KernelRequest& whole, StepBuilder& builder) {
+    BuiltSteps built = builder.build(whole);
+    if (!search_ || !may_be_beaten(built.steps, device_)) return built;
+    const std::vector<KernelRequest> requests = search_->run(whole);
+    if (requests.size() == 1 && requests.front().may_wait == whole.may_wait) return built;
+    built = {};
+    for (const KernelRequest& request : requests) {
+      BuiltSteps part = builder.build(request);
+      std::move(part.steps.begin(), part.steps.end(), std::back_inserter(built.steps));
+      std::move(part.cuts.begin(), part.cuts.end(), std::back_inserter(built.cuts));
+    }
+    return built;
   }
 
   void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
@@ -154,66 +174,6 @@ class Planner {
     if (layout.bias.valid()) buffers.of(layout.bias);
     steps_.push_back(
         {LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt, {}});
-  }
-
-  void plan_request(const KernelRequest& request, KernelBuilder& builder, size_t number,
-                    const std::string& why_not_larger = {}) {
-    if (request.stored.empty() || writes_nothing(request)) return;
-    std::variant<BuiltKernel, KernelCut> built = builder.build(request);
-    if (BuiltKernel* const done = std::get_if<BuiltKernel>(&built)) {
-      done->kernel.why_not_larger = why_not_larger;
-      steps_.push_back({std::move(done->kernel), request, std::move(done->read_bytes)});
-      return;
-    }
-    const KernelCut& cut = std::get<KernelCut>(built);
-    const auto first = static_cast<std::ptrdiff_t>(steps_.size());
-    for (const KernelRequest& piece : cut.pieces) {
-      plan_request(piece, builder, number, cut.reason);
-    }
-    if (request.may_be_in_shared && replace_by_shared(request, builder, first)) return;
-    plan_.notes.push_back(
-        fmt::format("region {}: cut in {}: {}", number, cut.pieces.size(), cut.reason));
-  }
-
-  // Takes one kernel that keeps everything in shared memory for the steps from `first` on, where
-  // that is possible, saves traffic and takes no longer.
-  bool replace_by_shared(KernelRequest request, KernelBuilder& builder, std::ptrdiff_t first) {
-    request.in_shared = true;
-    std::variant<BuiltKernel, KernelCut> built = builder.build(request);
-    BuiltKernel* const together = std::get_if<BuiltKernel>(&built);
-    if (together == nullptr) return false;
-    std::vector<PlannedStep> apart(std::make_move_iterator(steps_.begin() + first),
-                                   std::make_move_iterator(steps_.end()));
-    steps_.resize(static_cast<size_t>(first));
-    int64_t bytes = 0;
-    for (const PlannedStep& step : apart) bytes += std::get<Kernel>(step.step).bytes.bytes;
-    const bool saves = (bytes - together->kernel.bytes.bytes) * kLeastSavedShare >= bytes;
-    if (saves && predicted_us(together->kernel, device_) <= level_by_level_us(apart)) {
-      steps_.push_back({std::move(together->kernel), request, std::move(together->read_bytes)});
-      return true;
-    }
-    std::move(apart.begin(), apart.end(), std::back_inserter(steps_));
-    return false;
-  }
-
-  // As if what is independent were packed.
-  double level_by_level_us(const std::vector<PlannedStep>& steps) const {
-    const std::vector<int> levels = step_levels(buffers_of(plan_, steps));
-    std::map<int, std::vector<const Kernel*>> by_level;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      by_level[levels[i]].push_back(&std::get<Kernel>(steps[i].step));
-    }
-    double us = 0;
-    for (const auto& [level, kernels] : by_level) us += packed_us(kernels, device_);
-    return us;
-  }
-
-  // Tensors without elements need no kernel.
-  bool writes_nothing(const KernelRequest& request) const {
-    return std::all_of(request.stored.begin(), request.stored.end(), [&](AccessValueId value) {
-      const std::vector<int64_t>& extents = plan_.graph.value(value).extents;
-      return std::find(extents.begin(), extents.end(), 0) != extents.end();
-    });
   }
 
   void name_kernels() {
@@ -243,15 +203,30 @@ class Planner {
   std::vector<PartInside> parts_;
   std::vector<PlannedStep> steps_;
   ContractionChoices choices_;
+  std::optional<RegionSearch> search_;  // mode stitch
 };
 
-// Above, trying the other modes too would make planning slower than the kernels are worth.
+// Above, only the mode that is nearest is tried too: planning takes its time.
 constexpr size_t kMostNodesForAllModes = 4096;
 
 size_t library_calls(const Plan& plan) {
   return static_cast<size_t>(
       std::count_if(plan.steps.begin(), plan.steps.end(),
                     [](const Step& step) { return !std::holds_alternative<Kernel>(step); }));
+}
+
+// What mode stitch tries beside its search, likely ones first.
+std::vector<PlanOptions> other_starts(const Graph& graph, const PlanOptions& options) {
+  std::vector<PlanOptions> starts(2, options);
+  starts[0].search = false;
+  starts[1].stitch_products = false;
+  for (const FusionMode mode :
+       {FusionMode::kAStitch, FusionMode::kFusionStitching, FusionMode::kXla}) {
+    starts.push_back(options);
+    starts.back().fusion = mode;
+    if (graph.node_count() > kMostNodesForAllModes) break;
+  }
+  return starts;
 }
 
 }  // namespace
@@ -268,14 +243,10 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   const DeviceModel& device = find_device(options.device, options.architecture);
   Plan best = Planner(graph, options, device).run();
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
-                          options.max_fusions == INT64_MAX && options.only_regions_of.empty() &&
-                          graph.node_count() <= kMostNodesForAllModes;
+                          options.max_fusions == INT64_MAX && options.only_regions_of.empty();
   if (!may_choose) return best;
-  for (const FusionMode mode :
-       {FusionMode::kAStitch, FusionMode::kFusionStitching, FusionMode::kXla}) {
-    PlanOptions other = options;
-    other.fusion = mode;
-    Plan plan = Planner(graph, other, device).run();
+  for (const PlanOptions& start : other_starts(graph, options)) {
+    Plan plan = Planner(graph, start, device).run();
     if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
       continue;
     }

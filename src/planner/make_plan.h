@@ -28,8 +28,12 @@ struct PlanOptions {
   std::vector<AccessNodeId> only_regions_of;
   // Mode stitch: element-wise nodes go into own contraction kernels.
   bool epilogues = true;
-  // Mode stitch: take the plan of another mode where that one is predicted to be faster.
+  // Mode stitch: take the plan of another start or mode where that one is predicted to be faster.
   bool best_of_modes = true;
+  // Mode stitch: search inside of regions; else each is one kernel, cut where it has to be.
+  bool search = true;
+  // Matrix-vector products are computed by the kernels that read them.
+  bool stitch_products = true;
 };
 
 // Sum over the kernels of their predicted times, microseconds; library calls are not predicted.

@@ -42,8 +42,8 @@ k00_norm_grad_mul_reduce_mean_sub(const float* __restrict__ gradient,
                                   const float* __restrict__ inverse_deviation,
                                   float* __restrict__ input_gradient,
                                   float* __restrict__ weight_gradient,
-                                  float* __restrict__ bias_gradient, float* partials_4,
-                                  float* partials_5, unsigned* counters) {
+                                  float* __restrict__ bias_gradient, float* partials,
+                                  float* partials_1, unsigned* counters) {
   const int outer = blockIdx.x;
   const int lane = threadIdx.x % kThreadsPerRow;
   const int team = threadIdx.x / kThreadsPerRow;
@@ -121,8 +121,8 @@ k00_norm_grad_mul_reduce_mean_sub(const float* __restrict__ gradient,
     stitch_column_reduce<kRowThreads, kThreadsPerRow>(column_sum_1[i], StitchSum(),
         stitch_smem<float>(0));
     if (team == 0) {
-      stitch_store(partials_4 + (outer * kCols + column), column_sum[i]);
-      stitch_store(partials_5 + (outer * kCols + column), column_sum_1[i]);
+      stitch_store(partials + (outer * kCols + column), column_sum[i]);
+      stitch_store(partials_1 + (outer * kCols + column), column_sum_1[i]);
     }
   }
 
@@ -138,8 +138,8 @@ k00_norm_grad_mul_reduce_mean_sub(const float* __restrict__ gradient,
     for (int i = 0; i < kSteps2; ++i) {
       const int row = team + i * kSpan2;
       if (stitch_inside<kRows2, kSpan2>(i, row)) {
-        column_sum_2 += partials_4[row * kCols + column];
-        column_sum_3 += partials_5[row * kCols + column];
+        column_sum_2 += partials[row * kCols + column];
+        column_sum_3 += partials_1[row * kCols + column];
       }
     }
     column_sum_2 =
@@ -264,8 +264,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
 k00_norm_grad_mul_reduce_mean_sub_twin2(const float* __restrict__ gradient,
                                         const float* __restrict__ normalised,
                                         float* __restrict__ weight_gradient,
-                                        float* __restrict__ bias_gradient, float* partials_6,
-                                        float* partials_7, unsigned* counters) {
+                                        float* __restrict__ bias_gradient, float* partials_2,
+                                        float* partials_3, unsigned* counters) {
   const int outer = blockIdx.y;
   const int team = threadIdx.x / kColumnThreads;
   const int column = (blockIdx.x * kColumnThreads + threadIdx.x % kColumnThreads) * kVector;
@@ -291,8 +291,8 @@ k00_norm_grad_mul_reduce_mean_sub_twin2(const float* __restrict__ gradient,
   stitch_column_reduce<kThreadsPerColumn, kColumnThreads>(column_sum_1, StitchSum(),
       stitch_smem<float>(8192));
   if (team == 0) {
-    stitch_store(partials_6 + (outer * kCols + column), column_sum);
-    stitch_store(partials_7 + (outer * kCols + column), column_sum_1);
+    stitch_store(partials_2 + (outer * kCols + column), column_sum);
+    stitch_store(partials_3 + (outer * kCols + column), column_sum_1);
   }
 
   // No other block waits for the result, so the last one finishes it.
@@ -307,7 +307,7 @@ k00_norm_grad_mul_reduce_mean_sub_twin2(const float* __restrict__ gradient,
     for (int j = 0; j < kVector; ++j) window_sum[j] = 0.0f;
     for (int u = 0; u < 8; ++u) {
       float row_sum_part[kVector];
-      stitch_load(row_sum_part, partials_6 + (u * 1024 + row));
+      stitch_load(row_sum_part, partials_2 + (u * 1024 + row));
 #pragma unroll
       for (int j = 0; j < kVector; ++j) window_sum[j] += row_sum_part[j];
     }
@@ -316,7 +316,7 @@ k00_norm_grad_mul_reduce_mean_sub_twin2(const float* __restrict__ gradient,
     for (int j = 0; j < kVector; ++j) window_sum_part[j] = 0.0f;
     for (int u_1 = 0; u_1 < 8; ++u_1) {
       float row_sum_part_part[kVector];
-      stitch_load(row_sum_part_part, partials_7 + (u_1 * 1024 + row));
+      stitch_load(row_sum_part_part, partials_3 + (u_1 * 1024 + row));
 #pragma unroll
       for (int j = 0; j < kVector; ++j) window_sum_part[j] += row_sum_part_part[j];
     }

@@ -38,8 +38,9 @@ TEST_CASE("work on one input whose blocks own different indices stays apart") {
   CHECK(kernel.parts.size() == 2);
   CHECK(kernel.bytes.compulsory == 4 * (64 * 96 + 64 + 96));
   CHECK(kernel.bytes.bytes == kernel.bytes.compulsory + 4 * 64 * 96);
-  REQUIRE(planned->plan.notes.size() == 1);
-  CHECK(planned->plan.notes[0].find("x is loaded by 2 parts") != std::string::npos);
+  REQUIRE(planned->plan.notes.size() == 2);
+  CHECK(planned->plan.notes.front() == "region 0: cut in 2: its parts are independent");
+  CHECK(planned->plan.notes.back().find("x is loaded by 2 parts") != std::string::npos);
   CHECK(planned->problems().empty());
 }
 

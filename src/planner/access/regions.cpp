@@ -1,7 +1,11 @@
 #include "planner/access/regions.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
+
+#include "planner/access/value_size.h"
 
 namespace stitch {
 namespace {
@@ -20,6 +24,9 @@ size_t root_of(std::vector<size_t>& parents, size_t n) {
   while (parents[n] != n) n = parents[n] = parents[parents[n]];
   return n;
 }
+
+// Bytes of a tensor that is worth a common load.
+constexpr int64_t kLeastSharedBytes = 16 << 10;
 
 }  // namespace
 
@@ -104,6 +111,36 @@ std::vector<Region> depth_regions(const AccessGraph& graph) {
     regions[region_of[root]].nodes.push_back(AccessNodeId(n));
   }
   return regions;
+}
+
+std::vector<Region> join_siblings(const AccessGraph& graph, const std::vector<Region>& regions) {
+  std::vector<size_t> parents(regions.size());
+  std::iota(parents.begin(), parents.end(), size_t{0});
+  std::map<std::pair<int, AccessValueId>, size_t> reader;  // by depth and value read
+  for (size_t r = 0; r < regions.size(); ++r) {
+    for (const AccessNodeId node : regions[r].nodes) {
+      for (const AccessValueId source : sources_of(graph, graph.node(node))) {
+        if (byte_count(graph.value(source)) < kLeastSharedBytes) continue;
+        const auto [found, is_new] = reader.emplace(std::pair(regions[r].depth, source), r);
+        const size_t a = root_of(parents, found->second), b = root_of(parents, r);
+        parents[std::max(a, b)] = std::min(a, b);
+      }
+    }
+  }
+  std::vector<Region> joined;
+  std::vector<size_t> place(regions.size());
+  for (size_t r = 0; r < regions.size(); ++r) {
+    const size_t root = root_of(parents, r);
+    if (root == r) {
+      place[r] = joined.size();
+      joined.push_back(regions[r]);
+      continue;
+    }
+    std::vector<AccessNodeId>& nodes = joined[place[root]].nodes;
+    nodes.insert(nodes.end(), regions[r].nodes.begin(), regions[r].nodes.end());
+    std::sort(nodes.begin(), nodes.end());
+  }
+  return joined;
 }
 
 }  // namespace stitch

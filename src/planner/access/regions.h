@@ -31,4 +31,8 @@ void sink_to_readers(AccessGraph& graph);
 // an input does not connect.
 std::vector<Region> depth_regions(const AccessGraph& graph);
 
+// Regions of equal depth that read the same tensor of some size become one: together they may load
+// it once. The argument about cycles holds for sets of equal depth, connected or not.
+std::vector<Region> join_siblings(const AccessGraph& graph, const std::vector<Region>& regions);
+
 }  // namespace stitch

@@ -52,10 +52,9 @@ double predicted_us(const Kernel& kernel, const DeviceModel& device) {
   return estimate.total_us;
 }
 
-double packed_us(std::span<const Kernel* const> kernels, const DeviceModel& device) {
+double packed_us(std::span<const Estimate> kernels, const DeviceModel& device) {
   Estimate all;
-  for (const Kernel* kernel : kernels) {
-    const Estimate& own = kernel->estimate;
+  for (const Estimate& own : kernels) {
     all.memory_us += own.memory_us;
     all.instruction_us += own.instruction_us;
     all.barrier_us = std::max(all.barrier_us, own.barrier_us);

@@ -29,6 +29,6 @@ void finish_estimate(Estimate& estimate, const DeviceModel& device);
 // Of a kernel whose estimate may not be finished.
 double predicted_us(const Kernel& kernel, const DeviceModel& device);
 // Of independent kernels in one launch.
-double packed_us(std::span<const Kernel* const> kernels, const DeviceModel& device);
+double packed_us(std::span<const Estimate> kernels, const DeviceModel& device);
 
 }  // namespace stitch

@@ -3,20 +3,19 @@
 #pragma once
 #include <vector>
 
+#include "planner/device/device_model.h"
 #include "planner/fusion/step_order.h"
 #include "planner/kernel/kernel_builder.h"
 #include "planner/plan/plan.h"
 
 namespace stitch {
 
-struct PackingOptions {
-  // Kernels below so many bytes sit on the latency floor: packed, they save a launch and a floor.
-  int64_t small_bytes = int64_t{4} << 20;
-};
+// Kernels are packed where that saves this share of their time: a launch, and a latency floor.
+constexpr double kLeastShareSavedByPacking = 0.05;
 
-// Joins kernels of equal level (longest path from the start), then orders the steps anew.
+// Joins kernels that can be launched at one level, be it the first that is possible (longest path
+// from the start) or a later one before all readers. Orders the steps anew.
 std::vector<PlannedStep> pack_kernels(const Plan& plan, KernelBuilder& builder,
-                                      std::vector<PlannedStep> steps,
-                                      const PackingOptions& options = {});
+                                      const DeviceModel& device, std::vector<PlannedStep> steps);
 
 }  // namespace stitch

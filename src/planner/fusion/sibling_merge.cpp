@@ -49,7 +49,7 @@ class SiblingMerger {
     const int64_t apart = a.bytes.bytes + b.bytes.bytes;
     if (shared_bytes(host, guest) * kLeastShare < apart) return false;
     KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
-    const double packed = packed_us(std::array<const Kernel*, 2>{&a, &b}, device_);
+    const double packed = packed_us(std::array{a.estimate, b.estimate}, device_);
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
       request.in_shared = in_shared;

@@ -35,6 +35,31 @@ std::vector<int> step_levels(const std::vector<StepBuffers>& used) {
   return levels;
 }
 
+std::vector<int> latest_levels(const std::vector<StepBuffers>& used,
+                               const std::vector<int>& levels) {
+  const int last = levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end());
+  std::map<BufferId, int> read;  // the first level that reads a buffer
+  for (size_t i = 0; i < used.size(); ++i) {
+    for (const BufferId buffer : used[i].reads) {
+      int& known = read.emplace(buffer, levels[i]).first->second;
+      known = std::min(known, levels[i]);
+    }
+  }
+  std::vector<int> latest;
+  for (size_t i = 0; i < used.size(); ++i) {
+    int level = last;
+    for (const BufferId buffer : used[i].writes) {
+      const auto found = read.find(buffer);
+      // Scratch is read by the step itself.
+      if (found != read.end() && found->second > levels[i]) {
+        level = std::min(level, found->second - 1);
+      }
+    }
+    latest.push_back(level);
+  }
+  return latest;
+}
+
 // Kahn's algorithm.
 std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps) {
   const std::vector<StepBuffers> used = buffers_of(plan, steps);

@@ -23,6 +23,10 @@ std::vector<StepBuffers> buffers_of(const Plan& plan, const std::vector<PlannedS
 // Per step the number of steps on the longest path to it; `used` in launch order.
 std::vector<int> step_levels(const std::vector<StepBuffers>& used);
 
+// Per step the last level at which it could be launched while all others keep theirs.
+std::vector<int> latest_levels(const std::vector<StepBuffers>& used,
+                               const std::vector<int>& levels);
+
 // Every step behind those that write what it reads; ties go to the step that came first.
 std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps);
 

@@ -39,7 +39,8 @@ class ItemFinder {
   std::vector<WorkItem> sets() const {
     std::vector<WorkItem> items;
     int64_t fusions = 0;
-    const std::vector<Region> regions = depth_regions(graph_);
+    std::vector<Region> regions = depth_regions(graph_);
+    if (options_.fusion == FusionMode::kStitch) regions = join_siblings(graph_, regions);
     std::vector<bool> outside;
     if (options_.fusion == FusionMode::kXla || options_.fusion == FusionMode::kFusionStitching) {
       outside = read_outside_of(regions);
@@ -181,7 +182,7 @@ class ItemFinder {
       if (node.kind != AccessKind::kContraction) continue;
       const size_t by = reader[node.results.front().index];
       const bool multiplies = is_sum_of_products(AccessNodeId(n));
-      if (by < regions && multiplies && may_head(node, items[by])) {
+      if (options_.stitch_products && by < regions && multiplies && may_head(node, items[by])) {
         std::vector<AccessNodeId>& nodes = items[by].request.nodes;
         nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
                      AccessNodeId(n));

@@ -52,7 +52,7 @@ class Building {
     return KernelAssembly(plan_, buffers_, device_, nodes_, stored_, request_.block);
   }
 
-  BuiltKernel one_level() {
+  Built one_level() {
     const std::vector<AtomId> split_axes = split_reductions(nodes_, structure_, device_);
     if (!split_axes.empty()) {
       structure_ = find_structure(nodes_, stored_);
@@ -68,13 +68,18 @@ class Building {
     return assembly().one_stage(structure_);
   }
 
-  // Blocks share rows and wait for each other. The twin has a block per row and waits for nothing.
-  BuiltKernel share_rows(const RowExchange& exchange) {
+  // Blocks share rows and wait for each other, where that is predicted to be faster than a block
+  // per row: the twin, which waits for nothing.
+  Built share_rows(const RowExchange& exchange) {
     std::vector<AtomId> rows = structure_.clusters.front().rows;
     rows.insert(rows.end(), exchange.parts.begin(), exchange.parts.end());
     structure_ = one_cluster(nodes_, stored_, rows);
     BuiltKernel shared = assembly().with_row_barriers(structure_, exchange);
-    shared.kernel.twin = kernels_apart(without_waits());
+    std::vector<Kernel> apart = kernels_apart(without_waits());
+    if (predicted_us(shared.kernel, device_) >= total_us(apart)) {
+      return Building(plan_, buffers_, device_, without_waits()).run();
+    }
+    shared.kernel.twin = std::move(apart);
     return shared;
   }
 

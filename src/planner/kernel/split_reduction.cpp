@@ -147,14 +147,11 @@ class Splitter {
     return gain > device_.ticket_us ? splits : 1;
   }
 
-  // One large block per multiprocessor: barriers cost per block.
+  // One large block per multiprocessor: barriers cost per block. Whether they are worth it is for
+  // the estimates of both kernels to say.
   int64_t splits_for_barrier() const {
-    const int64_t splits = device_.sm_count / std::max<int64_t>(rows(), 1);
-    if (splits < 2) return 1;
-    const double barriers = device_.barrier_us * static_cast<double>(reduces().size());
-    const double gain =
-        2 * (microseconds(rows(), kLargeBlock) - microseconds(rows() * splits, kLargeBlock));
-    return gain > barriers ? splits : 1;
+    return std::min(device_.sm_count / std::max<int64_t>(rows(), 1),
+                    row_bytes() / kLeastBytesPerBlock);
   }
 
   // Whole outer atoms first, then a part of the next one.

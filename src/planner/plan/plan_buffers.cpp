@@ -93,6 +93,16 @@ BufferId PlanBuffers::add(BufferKind kind, AccessValueId id, int index) {
   return result;
 }
 
+void PlanBuffers::forget_after(size_t count) {
+  while (plan_.buffers.size() > count) {
+    const auto found = of_value_.find(plan_.buffers.back().value);
+    if (found != of_value_.end() && found->second.index + 1 == plan_.buffers.size()) {
+      of_value_.erase(found);
+    }
+    plan_.buffers.pop_back();
+  }
+}
+
 // Kernels that were built on trial leave buffers that no step uses.
 void PlanBuffers::drop_unused() {
   std::set<BufferId> used;

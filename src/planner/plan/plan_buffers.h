@@ -21,6 +21,8 @@ class PlanBuffers {
   void place_inside(const PartInside& part);
   // Scratch of one kernel for the elements of a clone.
   BufferId add_scratch(AccessValueId clone);
+  // Drops those that were added when there were `count`: of kernels that nobody keeps.
+  void forget_after(size_t count);
   // After all steps are known: offsets of constants, and the arena by lifetimes.
   void lay_out();
 

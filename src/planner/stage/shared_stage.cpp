@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/plan/arena.h"
+#include "planner/stage/instruction_count.h"
 #include "planner/stage/reduction_slots.h"
 #include "planner/stage/stage_groups.h"
 
@@ -185,23 +186,15 @@ class SharedStageBuilder {
     for (const AccessNodeId node : nodes_.nodes()) {
       if (inside.count(node) != 0) group.nodes.push_back(node);
     }
-    count_instructions(group);
+    std::vector<const Trace*> traces;
+    for (const StageRoot* root : roots) traces.push_back(&root->trace);
+    built_.instructions += count_instructions(nodes_, built_.stage, group, traces);
     // One after another, whatever they wait for.
     built_.reduce_depth +=
         std::any_of(group.roots.begin(), group.roots.end(),
                     [](const Root& root) { return root.kind == RootKind::kReduce; });
     reads_.push_back(std::move(reads));
     built_.stage.groups.push_back(std::move(group));
-  }
-
-  void count_instructions(const Group& group) {
-    for (const AccessNodeId id : group.nodes) {
-      const AccessNode& node = nodes_.graph().node(id);
-      const int64_t points =
-          point_count(nodes_.pool(), node.axes) * point_count(nodes_.pool(), node.reduced);
-      const double loads = 2.0 * static_cast<double>(node.operands.size());
-      built_.instructions += (facts(node.op).weight + loads) * static_cast<double>(points);
-    }
   }
 
   // Whether threads other than the writer read it: whole rows, and results that are no row's.

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/stage/instruction_count.h"
 #include "planner/stage/mapping_choice.h"
 #include "planner/stage/reduction_slots.h"
 #include "planner/stage/stage_groups.h"
@@ -299,13 +300,9 @@ class StageBuilder {
       }
     }
     request_.traffic->end_group();
-    for (const AccessNodeId id : group.nodes) {
-      const AccessNode& node = nodes_.graph().node(id);
-      const int64_t points =
-          point_count(nodes_.pool(), node.axes) * point_count(nodes_.pool(), node.reduced);
-      const double loads = 2.0 * static_cast<double>(node.operands.size());
-      built_.instructions += (facts(node.op).weight + loads) * static_cast<double>(points);
-    }
+    std::vector<const Trace*> traces;
+    for (const StageRoot& root : from.roots) traces.push_back(&root.trace);
+    built_.instructions += count_instructions(nodes_, built_.stage, group, traces);
   }
 
   // Arrays are read at the columns at which they were written: one vector for equal columns.

@@ -1,0 +1,139 @@
+#include "planner/fusion/kernel_trials.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "planner/cost/cost.h"
+#include "planner/fusion/packing.h"
+#include "planner/fusion/sibling_merge.h"
+
+namespace stitch {
+namespace {
+
+// Times that differ by less are equal.
+constexpr double kEqualShare = 1e-3;
+
+Plan trial_plan(const AccessGraph& graph, const DeviceModel& device) {
+  Plan plan;
+  plan.graph = graph;
+  plan.device = device.name;
+  plan.architecture = device.architecture;
+  return plan;
+}
+
+std::vector<uint32_t> key_of(const KernelRequest& request) {
+  std::vector<uint32_t> key = {request.may_wait ? 1u : 0u};
+  for (const AccessNodeId node : request.nodes) key.push_back(node.index);
+  key.push_back(static_cast<uint32_t>(-1));
+  for (const AccessValueId value : request.stored) key.push_back(value.index);
+  return key;
+}
+
+TrialKernel trial_of(const PlannedStep& step) {
+  const Kernel& kernel = std::get<Kernel>(step.step);
+  TrialKernel trial;
+  trial.estimate = kernel.estimate;
+  trial.bytes = kernel.bytes;
+  trial.cooperative = kernel.cooperative;
+  for (const auto& [value, bytes] : step.read_bytes) trial.reads.push_back(value);
+  trial.writes = step.request->stored;
+  return trial;
+}
+
+}  // namespace
+
+KernelTrials::KernelTrials(const AccessGraph& graph, const DeviceModel& device)
+    : device_(device),
+      plan_(trial_plan(graph, device)),
+      buffers_(plan_),
+      builder_(plan_, buffers_, device),
+      steps_(plan_.graph, builder_, device),
+      node_count_(graph.nodes.size()),
+      value_count_(graph.values.size()),
+      buffer_count_(plan_.buffers.size()) {}
+
+const std::vector<TrialKernel>& KernelTrials::kernels(const KernelRequest& request) {
+  const auto [found, is_new] = known_.try_emplace(key_of(request));
+  if (!is_new) return found->second;
+  for (const PlannedStep& step : steps_.build(request).steps) {
+    found->second.push_back(trial_of(step));
+  }
+  ++builds_;
+  built_nodes_ += static_cast<int64_t>(request.nodes.size());
+  forget();
+  return found->second;
+}
+
+std::optional<double> KernelTrials::one_launch_us(const KernelRequest& request) {
+  std::vector<PlannedStep> steps = steps_.build(request).steps;
+  if (steps.size() > 1) {
+    steps = merge_siblings(plan_, builder_, device_, std::move(steps));
+    steps = pack_kernels(plan_, builder_, device_, std::move(steps));
+  }
+  forget();
+  if (steps.size() != 1) return std::nullopt;
+  return predicted_us(std::get<Kernel>(steps.front().step), device_);
+}
+
+void KernelTrials::forget() {
+  plan_.graph.nodes.resize(node_count_);
+  plan_.graph.values.resize(value_count_);
+  buffers_.forget_after(buffer_count_);
+}
+
+bool is_better(const PlanScore& a, const PlanScore& b) {
+  const double smaller = std::min(a.us, b.us);
+  if (std::abs(a.us - b.us) > kEqualShare * smaller) return a.us < b.us;
+  if (a.bytes != b.bytes) return a.bytes < b.bytes;
+  return a.kernels < b.kernels;
+}
+
+namespace {
+
+// Kernels of one level, those in one launch that packing takes together.
+double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device) {
+  std::vector<Estimate> packed;
+  double together = 0, apart = 0;
+  for (const Estimate& kernel : kernels) {
+    const double own = packed_us(std::array{kernel}, device);
+    packed.push_back(kernel);
+    const double joint = packed_us(packed, device);
+    if (together + own - joint >= kLeastShareSavedByPacking * (together + own) ||
+        packed.size() == 1) {
+      together = joint;
+    } else {
+      packed.pop_back();
+      apart += own;
+    }
+  }
+  return together + apart;
+}
+
+}  // namespace
+
+PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& device) {
+  std::unordered_map<AccessValueId, int> stored_at;
+  std::map<int, std::vector<Estimate>> packed;
+  PlanScore sum;
+  sum.kernels = kernels.size();
+  for (const TrialKernel* kernel : kernels) {
+    sum.bytes += kernel->bytes.bytes;
+    int level = 0;
+    for (const AccessValueId value : kernel->reads) {
+      const auto found = stored_at.find(value);
+      if (found != stored_at.end()) level = std::max(level, found->second + 1);
+    }
+    for (const AccessValueId value : kernel->writes) stored_at.emplace(value, level);
+    if (kernel->cooperative) {
+      sum.us += packed_us(std::array{kernel->estimate}, device);
+    } else {
+      packed[level].push_back(kernel->estimate);
+    }
+  }
+  for (const auto& [level, estimates] : packed) sum.us += level_us(estimates, device);
+  return sum;
+}
+
+}  // namespace stitch

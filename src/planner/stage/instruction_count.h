@@ -1,0 +1,16 @@
+// Instructions of a group, of single threads, as the latency evaluator counts them.
+#pragma once
+#include <span>
+
+#include "planner/plan/plan.h"
+#include "planner/structure/value_trace.h"
+
+namespace stitch {
+
+// `traces`: of the roots of the group. Nodes that are evaluated at their own atoms count once per
+// point of their own; those that are evaluated elsewhere (behind a gather, at other columns), once
+// per point of the group.
+double count_instructions(const KernelNodes& nodes, const Stage& stage, const Group& group,
+                          std::span<const Trace* const> traces);
+
+}  // namespace stitch
