@@ -117,6 +117,15 @@ TEST_CASE("nested quotients and remainders collapse") {
   CHECK(pool.floordiv(pool.add(pool.floordiv(x, 6), 3), 7) == pool.floordiv(pool.add(x, 18), 42));
 }
 
+TEST_CASE("a quotient joins a remainder that is written without what the divisor divides") {
+  IndexPool pool;
+  const ExprId vectors = pool.of(pool.add_atom(98));
+  const ExprId lane = pool.of(pool.add_atom(16));
+  const ExprId pixel = pool.mod(pool.add(pool.scale(vectors, 16), lane), 784);
+  const ExprId row = pool.floordiv(pixel, 28), column = pool.mod(pixel, 28);
+  CHECK(pool.linearise({row, column}, {28, 28}) == pixel);
+}
+
 TEST_CASE("reshape, transpose and slice chains of split heads collapse") {
   IndexPool pool;
   const ExprId token = pool.of(pool.add_atom(128, "token"));

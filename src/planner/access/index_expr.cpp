@@ -257,8 +257,10 @@ ExprId IndexPool::make_sum(int64_t constant, std::vector<Term> terms) {
   return intern({constant, std::move(terms)});
 }
 
-// c*(e % k) + c*k*(e / k) = c*e, and c*(e % k) + c*k*((e / k) % m) = c*(e % (k*m)).
-// True when a pair was replaced; the terms are then no longer sorted.
+// c*(e % k) + c*k*(e / k) = c*e, and c*(e % k) + c*k*((e / k) % m) = c*(e % (k*m)). The remainder
+// may be written by another expression than the quotient: with f = 16*(r % 49) + j the first stands
+// as (16*r + j) % 28, since 28 divides 16*49, beside f / 28. True when a pair was replaced; the
+// terms are then no longer sorted.
 bool IndexPool::recombine(std::vector<Term>& terms, int64_t& constant) {
   for (size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].kind != FactorKind::kMod) continue;
@@ -275,6 +277,9 @@ bool IndexPool::recombine(std::vector<Term>& terms, int64_t& constant) {
         whole = low.inner;
       } else if (high.kind == FactorKind::kMod && high.inner == quotient) {
         whole = mod(low.inner, low.operand * high.operand);
+      } else if (high.kind == FactorKind::kFloorDiv && high.operand == low.operand &&
+                 is_remainder(low, high.inner)) {
+        whole = high.inner;
       } else {
         continue;
       }
@@ -290,6 +295,13 @@ bool IndexPool::recombine(std::vector<Term>& terms, int64_t& constant) {
     }
   }
   return false;
+}
+
+// Whether a % k is what `remainder`, which is something % k, says.
+bool IndexPool::is_remainder(const Term& remainder, ExprId a) {
+  const Expr& reduced = expr(mod(a, remainder.operand));
+  return reduced.constant == 0 && reduced.terms.size() == 1 && reduced.terms[0].coefficient == 1 &&
+         factor_key(reduced.terms[0]) == factor_key(remainder);
 }
 
 ExprId IndexPool::intern(Expr expr) {

@@ -106,6 +106,7 @@ class IndexPool {
   ExprId intern(Expr expr);
   ExprId make_sum(int64_t constant, std::vector<Term> terms);
   bool recombine(std::vector<Term>& terms, int64_t& constant);
+  bool is_remainder(const Term& remainder, ExprId a);
   ExprId of_factor(Term term) { return make_sum(0, {term}); }
   Range factor_range(const Term& term) const;
   Range sum_range(int64_t constant, const std::vector<Term>& terms) const;
