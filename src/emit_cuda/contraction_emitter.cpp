@@ -134,6 +134,7 @@ ExprId ContractionEmitter::bind_axis(ElementBuilder& builder, const std::vector<
 ElementId ContractionEmitter::build(ElementBuilder& builder, const Operand& operand, ScopeId scope,
                                     ElementBuilder::Binding& binding) {
   builder.set_levels({scope, scope, scope, scope});
+  for (const Group& group : stage_.groups) builder.mark_uncontracted(group.nodes);
   bind_block(builder, binding);
   bind_axis(builder, *operand.axes, operand.vector, operand.axis, scope, !operand.along_depth,
             binding);

@@ -16,6 +16,7 @@
 #include "planner/device/device_model.h"
 #include "planner/fusion/epilogue.h"
 #include "planner/fusion/packing.h"
+#include "planner/fusion/prologue.h"
 #include "planner/fusion/region_search.h"
 #include "planner/fusion/sibling_merge.h"
 #include "planner/fusion/step_builder.h"
@@ -93,8 +94,10 @@ class Planner {
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
     if (options_.fusion != FusionMode::kStitch) return;
     if (options_.epilogues) {
-      take_epilogues(plan_.graph, {[this](AccessNodeId node) { return has_own_kernel(node); },
-                                   options_.max_fusions, options_.only_regions_of});
+      const EpilogueOptions options = {[this](AccessNodeId node) { return has_own_kernel(node); },
+                                       options_.max_fusions, options_.only_regions_of};
+      take_epilogues(plan_.graph, options);
+      take_prologues(plan_.graph, options);
     }
     sink_to_readers(plan_.graph);
   }

@@ -166,6 +166,26 @@ TEST_CASE("convolutions with a residual and an activation on their results") {
   output "y" %f)"));
 }
 
+TEST_CASE("convolutions and products that compute their operands while they load them") {
+  check_on_emulator(graph(R"(input %0 "image" : f32[2,5,9,8]
+  input %1 "gate" : f32[2,5]
+  input %2 "w" : f32[6,5,3,3]
+  %g = broadcast(%1) {axes=[0, 1]} : f32[2,5,9,8]
+  %x = mul(%0, %g)
+  %m = conv(%x, %2) {strides=[1, 2], dilations=[1, 1], low=[1, 1], high=[1, 1], output_padding=[], groups=1, accumulate=f32}
+  %y = abs(%m)
+  output "y" %y)"));
+  check_on_emulator(graph(R"(input %0 "a" : u8[33,20]
+  input %1 "b" : i8[20,19]
+  input %2 "zero" : i32[33]
+  %x = cast(%0) : i32[33,20]
+  %z = broadcast(%2) {axes=[0]} : i32[33,20]
+  %d = sub(%x, %z)
+  %w = cast(%1) : i32[20,19]
+  %m = matmul(%d, %w) {accumulate=i32}
+  output "y" %m)"));
+}
+
 TEST_CASE("matrix products with a bias, a gate and a rounded result in their kernels") {
   check_on_emulator(graph(R"(input %0 "a" : f16[50,40]
   input %1 "b" : f16[40,36]

@@ -76,7 +76,8 @@ struct AccessNode {
   std::vector<AccessValueId> results;
   std::vector<SourceId> sources;
   int depth = 0;  // contractions on the longest path to the node (stitching.md 6b)
-  // The contraction in whose kernel the node is computed (epilogue.h); none: a node of a region.
+  // The contraction in whose kernel the node is computed (epilogue.h, prologue.h); none: a node of
+  // a region.
   AccessNodeId computed_with;
 };
 

@@ -72,24 +72,23 @@ namespace {
 // Of the operands of the contraction, which its tiles load, and of the epilogue's loads and stores.
 ByteCounts traffic_of(Plan& plan, KernelNodes& nodes, const Stage& stage,
                       std::span<const AccessValueId> stored, AccessNodeId contraction) {
-  const std::vector<AccessValueId> operands = sources_of(plan.graph, plan.graph.node(contraction));
-  int64_t moved = 0;
-  for (const AccessValueId operand : operands) {
-    if (!is_literal(plan.graph, operand)) moved += byte_count(plan.graph.value(operand));
-  }
   // A thread stores rows of neighbours: as if it were a loop over the results.
   Stage results;
   results.mapping.block_axes = stage.mapping.block_axes;
   results.mapping.rows = stage.contraction.m_axes;
   Group group;
   group.mapping.columns = stage.contraction.n_axes;
-  KernelTraffic traffic(nodes);
+  KernelTraffic operands(nodes), traffic(nodes);
   const AccessValueId sum = plan.graph.node(contraction).results.front();
   ValueTracer tracer(nodes, [&](AccessValueId value, bool) { return value == sum; });
+  const Trace loaded = tracer.trace_operands(contraction);
+  operands.add_loads(results, group, loaded);
+  const int64_t moved = operands.counts().compulsory;
   for (const AccessValueId value : stored) {
     Trace trace = tracer.trace_value(value);
     std::erase_if(trace.loads, [&](const TracedRead& load) {
-      return std::binary_search(operands.begin(), operands.end(), load.value);
+      return std::any_of(loaded.loads.begin(), loaded.loads.end(),
+                         [&](const TracedRead& other) { return other.value == load.value; });
     });
     traffic.add_loads(results, group, trace);
     traffic.add_store(results, group, value);

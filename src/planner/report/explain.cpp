@@ -169,7 +169,9 @@ class EdgeFinder {
       return "own contraction kernels take in element-wise nodes only, where these read a result "
              "at its own index, wait for nothing later and add no bytes";
     }
-    if (holds_contraction(*to)) return "own contraction kernels take in no earlier nodes yet";
+    if (holds_contraction(*to))
+      return "own contraction kernels take in light element-wise nodes of their operands only, "
+             "where these load no more than the operand";
     return {};
   }
 
