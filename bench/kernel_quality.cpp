@@ -95,8 +95,8 @@ double number(const Json& kernel, const char* field) { return kernel.at(field).g
 struct Sums {
   int models = 0, kernels = 0, spilling = 0, small = 0, few_blocks = 0, planned_exactly = 0,
       planned_closely = 0;
-  double used = 0, requested = 0, planned = 0, wavefronts = 0, ideal = 0, bytes = 0, counted = 0,
-         limit_us = 0, predicted_us = 0;
+  double used = 0, requested = 0, planned = 0, wavefronts = 0, ideal = 0, bytes = 0,
+         efficient_bytes = 0, counted = 0, limit_us = 0, predicted_us = 0;
 };
 
 void add(const Json& kernel, Sums& sums) {
@@ -108,6 +108,7 @@ void add(const Json& kernel, Sums& sums) {
   sums.wavefronts += number(kernel, "shared_wavefronts");
   sums.ideal += number(kernel, "shared_wavefronts") / number(kernel, "bank_conflict_factor");
   sums.bytes += number(kernel, "bytes");
+  sums.efficient_bytes += number(kernel, "bytes") * number(kernel, "sector_efficiency");
   sums.counted += number(kernel, "counted_bytes");
   sums.limit_us += number(kernel, "limit_us");
   sums.predicted_us += number(kernel, "predicted_us");
@@ -148,10 +149,12 @@ bool is_counted(const Json& kernel) {
 
 std::string row(const std::string& model, const Sums& sums) {
   return fmt::format(
-      "| {} | {} | {:.2f} MB | {:.3f} | {:.2f} | {} | {:.3f} | {} of {} | {:.1f} | {:.1f} |\n",
-      model, sums.kernels, sums.bytes / 1e6, ratio(sums.used, sums.requested),
-      ratio(sums.wavefronts, sums.ideal), sums.spilling, ratio(sums.planned, sums.requested),
-      sums.planned_closely, sums.kernels, sums.limit_us, sums.predicted_us);
+      "| {} | {} | {:.2f} MB | {:.3f} | {:.3f} | {:.2f} | {} | {:.3f} | {} of {} | {:.1f} | {:.1f} "
+      "|\n",
+      model, sums.kernels, sums.bytes / 1e6, ratio(sums.efficient_bytes, sums.bytes),
+      ratio(sums.used, sums.requested), ratio(sums.wavefronts, sums.ideal), sums.spilling,
+      ratio(sums.planned, sums.requested), sums.planned_closely, sums.kernels, sums.limit_us,
+      sums.predicted_us);
 }
 
 void merge(const Sums& from, Sums& to) {
@@ -161,14 +164,15 @@ void merge(const Sums& from, Sums& to) {
   to.planned_closely += from.planned_closely;
   to.used += from.used, to.requested += from.requested, to.planned += from.planned;
   to.wavefronts += from.wavefronts, to.ideal += from.ideal, to.bytes += from.bytes;
+  to.efficient_bytes += from.efficient_bytes;
   to.counted += from.counted, to.limit_us += from.limit_us, to.predicted_us += from.predicted_us;
 }
 
 int write_tables(const Json& results) {
   fmt::print(
-      "| model | kernels | bytes | sectors | banks | spilling | requested: planned / counted | "
-      "within "
-      "5 % | limit us | predicted us |\n|---|---|---|---|---|---|---|---|---|---|\n");
+      "| model | kernels | bytes | sectors, by bytes | by requests | banks | spilling | requested: "
+      "planned / counted | within 5 % | limit us | predicted us "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   Sums all;
   int failed = 0;
   std::string missing;
