@@ -14,7 +14,7 @@ namespace stitch {
 ElementBuilder::ElementBuilder(KernelContext& context) : context_(context) {
   graph_.predicates.push_back({});
   graph_.add_scope(ScopeId());
-  levels_.assign(4, outermost());
+  levels_.assign(5, outermost());
 }
 
 ExprId ElementBuilder::add_coordinate(int64_t extent, Coordinate coordinate) {

@@ -47,7 +47,8 @@ void GroupEmitter::set_up() {
   row_scope_ = graph.add_scope(stage_scope_);
   inner_scope_ = graph.add_scope(row_scope_);
   step_scope_ = graph.add_scope(inner_scope_);
-  builder_.set_levels({stage_scope_, row_scope_, inner_scope_, step_scope_});
+  follow_scope_ = graph.add_scope(step_scope_);
+  builder_.set_levels({stage_scope_, row_scope_, inner_scope_, step_scope_, follow_scope_});
   frame_.bind(builder_, row_scope_, binding_);
   bind_inner_rows();
   bind_columns();
@@ -151,6 +152,7 @@ void GroupEmitter::bind_guards() {
     }
   }
   builder_.graph().scopes[step_scope_.index].holds = all;
+  builder_.graph().scopes[follow_scope_.index].holds = all;
 }
 
 void GroupEmitter::add_roots() {
@@ -161,7 +163,7 @@ void GroupEmitter::add_roots() {
     }
     switch (root.kind) {
       case RootKind::kReduce:
-        add_reduce(root);
+        root.cascade.rule == CascadeRule::kNone ? add_reduce(root) : add_follower(root);
         break;
       case RootKind::kPlace:
         add_place(root);
@@ -263,7 +265,7 @@ void GroupEmitter::add_reduce(const Root& root) {
                          : row_width() > 1      ? reduce.name + "[j]"
                                                 : per_row(reduce.name);
   Sink sink = accumulation(reduce, to);
-  sink.scope = step_scope_;
+  sink.scope = root.cascade.rule == CascadeRule::kNone ? step_scope_ : follow_scope_;
   sink.lanes = lanes;
   sink.inputs = inputs;
   builder_.add_sink(std::move(sink));

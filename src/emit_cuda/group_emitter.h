@@ -38,6 +38,17 @@ class GroupEmitter {
     std::string name;     // of the result before conversion
     std::string chains;   // one accumulator per vector element; empty: accumulates into the result
   };
+  // A reduce that sums of this group follow (Root::cascade), and its variables.
+  struct Leader {
+    Cascade cascade;
+    std::string name;    // the running result
+    std::string center;  // what the terms of this step read
+    std::string before;  // shifted_exp: `name` before this step
+    std::string own;     // shifted_exp: `name` of this thread alone
+    std::string rest;    // squared_distance: what `center` has lost to rounding
+    std::string moved;   // squared_distance: sum of this step's distances from `center`
+    std::string count;   // squared_distance: elements so far
+  };
   struct Steps {
     int64_t columns = 1;
     int64_t span = 1;
@@ -58,6 +69,9 @@ class GroupEmitter {
   std::vector<ElementId> inputs_of(Reduce& reduce);
   static Sink accumulation(const Reduce& reduce, const std::string& to);
   void add_reduce(const Root& root);
+  void add_follower(const Root& root);
+  size_t leader_of(const Root& root);
+  void add_moved_sink(const Leader& leader, const AccessNode& node);
   void add_row_sum(const Root& root);
   void add_row_sum_store(const Root& root);
   std::string here(const std::string& array) const;
@@ -71,6 +85,14 @@ class GroupEmitter {
   void write_inner_rows(CodeWriter& writer, ScopeWriter& scopes);
   void write_steps(CodeWriter& writer, ScopeWriter& scopes);
   void write_step_body(CodeWriter& writer, ScopeWriter& scopes, bool in_loop);
+  void write_step(CodeWriter& writer, ScopeWriter& scopes);
+  void start_leaders(CodeWriter& writer) const;
+  void begin_step(CodeWriter& writer, const Leader& leader) const;
+  void copy_running(CodeWriter& writer, const Leader& leader, const std::string& to) const;
+  void carry(CodeWriter& writer, const Leader& leader) const;
+  void note_own(CodeWriter& writer, const Reduce& reduce) const;
+  void combine_follower(CodeWriter& writer, const Reduce& reduce) const;
+  const Leader* leader_named(const std::string& name) const;
   std::string step_guard(ScopeWriter& scopes, bool in_loop);
   void start_reduces(CodeWriter& writer);
   void fold_chains(CodeWriter& writer);
@@ -93,13 +115,14 @@ class GroupEmitter {
   GroupPosition position_;
   ElementBuilder builder_;
   ElementBuilder::Binding binding_;
-  ScopeId stage_scope_, row_scope_, inner_scope_, step_scope_;
+  ScopeId stage_scope_, row_scope_, inner_scope_, step_scope_, follow_scope_;
   PredicateId row_predicate_;
   std::vector<ElementId> step_conditions_;
   Steps steps_;
   int64_t inner_rows_ = 1;
   int teams_ = 1;  // that share the inner rows
   std::vector<Reduce> reduces_;
+  std::vector<Leader> leaders_;
   std::vector<std::pair<Reduce, std::string>> row_sums_;  // with the text of this step's sums
   std::vector<const Root*> late_stores_;                  // of reduce results of this group
   std::vector<std::string> declarations_;

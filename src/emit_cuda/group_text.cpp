@@ -157,16 +157,17 @@ void GroupEmitter::write_step_body(CodeWriter& writer, ScopeWriter& scopes, bool
   if (position_.behind_rows) add_up_teams(writer);
   const std::string guard = step_guard(scopes, in_loop);
   if (guard.empty()) {
-    scopes.write(step_scope_);
+    write_step(writer, scopes);
     return;
   }
   const auto block = writer.block("if (" + guard + ")");
-  scopes.write(step_scope_);
+  write_step(writer, scopes);
 }
 
 // ---- reductions -------------------------------------------------------------------------------
 
 void GroupEmitter::start_reduces(CodeWriter& writer) {
+  start_leaders(writer);
   for (const Reduce& reduce : reduces_) {
     const bool zero = reduce.start == "0.0f" || reduce.start == "0.0" || reduce.start == "0";
     const std::string array = !reduce.chains.empty() ? reduce.chains : reduce.name;
@@ -200,8 +201,13 @@ void GroupEmitter::fold_chains(CodeWriter& writer) {
 
 void GroupEmitter::reduce_over_threads(CodeWriter& writer) {
   for (Reduce& reduce : reduces_) {
-    const std::string line = over_threads(reduce);
-    if (!line.empty()) writer.line(line);
+    if (reduce.root->cascade.rule != CascadeRule::kNone) {
+      combine_follower(writer, reduce);
+    } else {
+      note_own(writer, reduce);
+      const std::string line = over_threads(reduce);
+      if (!line.empty()) writer.line(line);
+    }
     convert(writer, reduce);
   }
 }

@@ -12,8 +12,9 @@
 
 namespace stitch {
 
-// The loops of a group, outer first.
-enum class Level : uint8_t { kStage, kRow, kInnerRow, kStep };
+// The loops of a group, outer first; kFollow: the second half of a step, behind what it has added to
+// the reduces that others follow.
+enum class Level : uint8_t { kStage, kRow, kInnerRow, kStep, kFollow };
 
 // A value that a root of this kernel has left in registers: `text` without the lane's index.
 struct KeptRegister {

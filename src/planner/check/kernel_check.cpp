@@ -7,6 +7,7 @@
 
 #include "graph/hash.h"
 #include "planner/plan/plan_buffers.h"
+#include "planner/structure/cascade.h"
 #include "planner/structure/kernel_structure.h"
 
 namespace stitch {
@@ -135,6 +136,7 @@ void KernelChecker::check_root(const Stage& stage, const Group& group, const Roo
       break;
   }
   if (root.kind == RootKind::kStore) return;
+  check_cascade(group, root);
   const auto places = kernel_->places.find(root.value);
   if (places == kernel_->places.end()) {
     report(fmt::format("{} is computed and has no place", value_name(root.value)));
@@ -170,6 +172,33 @@ void KernelChecker::check_points(const Stage& stage, const Group& group, const R
   if (!contains_all(group.mapping.columns, node.reduced) ||
       !contains_all(node.reduced, group.mapping.columns)) {
     report(fmt::format("{} does not reduce exactly the group's columns", value_name(root.value)));
+  }
+}
+
+// A sum that follows another reduce does so by the algebra of both, and stands behind it.
+void KernelChecker::check_cascade(const Group& group, const Root& root) {
+  if (root.cascade.rule == CascadeRule::kNone) return;
+  const AccessNodeId leader = graph_.value(root.cascade.leader).producer;
+  const AccessNodeId follower = graph_.value(root.value).producer;
+  if (!leader.valid() || own_nodes_.count(leader) == 0 || root.kind != RootKind::kReduce ||
+      !(find_cascade(graph_, follower, leader) == root.cascade)) {
+    report(fmt::format("{} cannot follow the reduce that it names", value_name(root.value)));
+    return;
+  }
+  const Root* before = nullptr;
+  for (const Root& other : group.roots) {
+    if (&other == &root) break;
+    if (other.value == root.cascade.leader && other.kind == RootKind::kReduce) before = &other;
+    if (root.cascade.rule == CascadeRule::kSquaredDistance && other.cascade == root.cascade) {
+      report(fmt::format("{} follows a mean that another sum follows", value_name(root.value)));
+    }
+  }
+  if (before == nullptr || before->cascade.rule != CascadeRule::kNone) {
+    report(fmt::format("{} follows a reduce that is not before it", value_name(root.value)));
+  }
+  if (group.mapping.columns.empty() || !group.mapping.inner_rows.empty() ||
+      (!stage_->mapping.lanes_along_rows && stage_->mapping.rows_per_thread > 1)) {
+    report(fmt::format("{} follows a reduce in a mapping without steps", value_name(root.value)));
   }
 }
 

@@ -26,6 +26,7 @@ class KernelChecker {
   void check_limits();
   void check_stage(const Stage& stage);
   void check_root(const Stage& stage, const Group& group, const Root& root);
+  void check_cascade(const Group& group, const Root& root);
   void check_points(const Stage& stage, const Group& group, const Root& root);
   void walk_value(AccessValueId value, const std::vector<ExprId>& index);
   void walk_node(AccessNodeId node, AccessSubstitution* point);

@@ -115,6 +115,15 @@ enum class RootKind : uint8_t {
   kStore,       // to a buffer
   kContract,    // a contraction; its result is kFragment
 };
+// How a sum runs in the pass of a reduce that it depends on (structure/cascade.h).
+enum class CascadeRule : uint8_t { kNone, kShiftedExp, kSquaredDistance };
+struct Cascade {
+  CascadeRule rule = CascadeRule::kNone;
+  AccessValueId leader;  // the reduce that is followed, an earlier root of the group
+  AccessValueId center;  // whose running value the terms read: the leader, or the mean of its sum
+  friend bool operator==(const Cascade&, const Cascade&) = default;
+};
+
 struct Root {
   RootKind kind = RootKind::kStore;
   AccessValueId value;        // computed by a node of this kernel, or for kStore any value
@@ -124,6 +133,7 @@ struct Root {
   // meet (two reductions in a row have different slots, so that one barrier each is enough).
   int64_t slot_offset = -1;
   int64_t slot_bytes = 0;
+  Cascade cascade = {};  // kReduce
 };
 
 struct Group {

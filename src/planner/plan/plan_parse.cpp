@@ -389,6 +389,11 @@ class PlanParser {
       root.slot_offset = in_.integer();
       root.slot_bytes = in_.integer();
     }
+    if (in_.accept("cascade")) {
+      root.cascade.rule = in_.word<CascadeRule>();
+      root.cascade.leader = in_.known_id<AccessValueId>('v');
+      root.cascade.center = in_.known_id<AccessValueId>('v');
+    }
     return root;
   }
 

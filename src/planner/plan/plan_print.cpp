@@ -75,6 +75,8 @@ class UsedParts {
       for (const AccessNodeId node : group.nodes) add_node(node);
       for (const Root& root : group.roots) {
         add_value(root.value);
+        add_value(root.cascade.leader);
+        add_value(root.cascade.center);
         for (const ExprId index : root.index) add_expression(index);
       }
     }
@@ -369,6 +371,10 @@ class PlanPrinter {
       }
       if (root.slot_offset >= 0) {
         more += fmt::format(" slot {} {}", root.slot_offset, root.slot_bytes);
+      }
+      if (root.cascade.rule != CascadeRule::kNone) {
+        more += fmt::format(" cascade {} v{} v{}", word_of(root.cascade.rule),
+                            root.cascade.leader.index, root.cascade.center.index);
       }
       line("{} v{}{}", word_of(root.kind), root.value.index, more);
     }

@@ -27,6 +27,9 @@ constexpr auto enumerator_names(MappingKind) {
 constexpr auto enumerator_names(RootKind) {
   return std::to_array<std::string_view>({"reduce", "reduce_rows", "place", "store", "contract"});
 }
+constexpr auto enumerator_names(CascadeRule) {
+  return std::to_array<std::string_view>({"none", "shifted_exp", "squared_distance"});
+}
 constexpr auto enumerator_names(Separation) {
   return std::to_array<std::string_view>({"none", "ticket", "row_barrier", "grid_barrier"});
 }

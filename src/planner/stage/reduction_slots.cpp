@@ -10,26 +10,30 @@ constexpr int64_t kSlotAlignment = 16;
 
 // A value with its index, padded to one 16-byte access.
 constexpr int64_t kArgStateBytes = 16;
+// Count, mean in two parts and sum of squares.
+constexpr int64_t kMomentsBytes = 16;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
 }
 
-int64_t state_bytes(const AccessNode& node, const AccessGraph& graph) {
+int64_t state_bytes(const Root& root, const AccessGraph& graph) {
+  const AccessNode& node = graph.node(graph.value(root.value).producer);
+  if (root.cascade.rule == CascadeRule::kSquaredDistance) return kMomentsBytes;
   if (node.kind == AccessKind::kArgReduce) return kArgStateBytes;
   return size_bytes(compute_type(graph.value(node.results.front()).dtype));
 }
 
 }  // namespace
 
-int64_t slot_bytes(const AccessNode& node, const AccessGraph& graph, const StageMapping& mapping,
+int64_t slot_bytes(const Root& root, const AccessGraph& graph, const StageMapping& mapping,
                    const GroupMapping& group) {
   const int64_t rows = mapping.rows_per_thread;
   const int64_t block = static_cast<int64_t>(mapping.threads_per_row) * mapping.row_threads;
   if (mapping.lanes_along_rows) {
-    return group.threads > 1 ? block * rows * state_bytes(node, graph) : 0;
+    return group.threads > 1 ? block * rows * state_bytes(root, graph) : 0;
   }
-  return group.threads > kWarp ? block / kWarp * rows * state_bytes(node, graph) : 0;
+  return group.threads > kWarp ? block / kWarp * rows * state_bytes(root, graph) : 0;
 }
 
 namespace {
@@ -41,11 +45,10 @@ int64_t assign_row_sum_slots(const AccessGraph& graph, Stage& stage, int64_t beg
   for (Group& group : stage.groups) {
     for (Root& root : group.roots) {
       if (root.kind != RootKind::kReduceRows || stage.mapping.row_threads == 1) continue;
-      const AccessNode& node = graph.node(graph.value(root.value).producer);
       const int64_t block =
           static_cast<int64_t>(stage.mapping.threads_per_row) * stage.mapping.row_threads;
       root.slot_offset = begin;
-      root.slot_bytes = aligned(block * group.mapping.vector * state_bytes(node, graph));
+      root.slot_bytes = aligned(block * group.mapping.vector * state_bytes(root, graph));
       most = std::max(most, root.slot_bytes);
     }
   }
@@ -64,8 +67,7 @@ int64_t assign_slots(const AccessGraph& graph, Stage& stage, int64_t start) {
     int64_t used = 0;
     for (Root& root : group.roots) {
       if (root.kind != RootKind::kReduce) continue;
-      const AccessNode& node = graph.node(graph.value(root.value).producer);
-      const int64_t bytes = aligned(slot_bytes(node, graph, stage.mapping, group.mapping));
+      const int64_t bytes = aligned(slot_bytes(root, graph, stage.mapping, group.mapping));
       if (bytes == 0) continue;
       root.slot_offset = used;
       root.slot_bytes = bytes;

@@ -4,10 +4,10 @@
 
 namespace stitch {
 
-// Bytes that a reduce of `node` needs under the stage's mapping: one state per warp and row where
+// Bytes that a reduce root needs under the stage's mapping: one state per warp and row where
 // lanes share a row, one per thread and row where lanes run along the rows; 0 when shuffles or one
 // thread suffice.
-int64_t slot_bytes(const AccessNode& node, const AccessGraph& graph, const StageMapping& mapping,
+int64_t slot_bytes(const Root& root, const AccessGraph& graph, const StageMapping& mapping,
                    const GroupMapping& group);
 
 // Gives slots to the stage's reduces behind `start` bytes: groups alternate between two areas, so

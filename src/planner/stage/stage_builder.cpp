@@ -133,6 +133,8 @@ class StageBuilder {
     wanted.live_arrays = swept_sums();
     numbers_ = choose_mapping(wanted, *request_.device);
     set_passes();
+    const bool one_row = wanted.lanes_along_rows || numbers_.rows_per_thread == 1;
+    if (one_row && request_.exchanged.empty()) grouper_.follow(groups_);
   }
 
   // Tiles of rows that a block does one after another.
@@ -257,6 +259,7 @@ class StageBuilder {
       Root to;
       to.kind = root.kind;
       to.value = root.value;
+      to.cascade = root.cascade;
       if (root.kind == RootKind::kStore) {
         to.buffer = request_.buffers->at(root.value);
         to.index = nodes_.index_in_original(root.value);

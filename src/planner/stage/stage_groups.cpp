@@ -5,6 +5,7 @@
 
 #include "planner/access/read_rewriter.h"
 #include "planner/stage/kept_rows.h"
+#include "planner/structure/cascade.h"
 
 namespace stitch {
 namespace {
@@ -165,6 +166,57 @@ void StageGrouper::find_kept(StageGroups& groups) {
     }
     groups.live_arrays = std::max(groups.live_arrays, live);
   }
+}
+
+void StageGrouper::follow(StageGroups& groups) const {
+  for (size_t g = 1; g < groups.groups.size(); ++g) {
+    std::vector<StageRoot>& roots = groups.groups[g].roots;
+    for (size_t i = 0; i < roots.size();) {
+      size_t leader_group = 0;
+      roots[i].cascade = find_leader(groups, g, roots[i], &leader_group);
+      if (roots[i].cascade.rule == CascadeRule::kNone) {
+        ++i;
+        continue;
+      }
+      groups.groups[leader_group].roots.push_back(std::move(roots[i]));
+      roots.erase(roots.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  std::erase_if(groups.groups, [](const StageGroup& group) { return group.roots.empty(); });
+}
+
+Cascade StageGrouper::find_leader(const StageGroups& groups, size_t group, const StageRoot& root,
+                                  size_t* leader_group) const {
+  const StageGroup& own = groups.groups[group];
+  if (root.kind != RootKind::kReduce || own.columns.empty() || !own.inner_rows.empty()) return {};
+  for (size_t g = 0; g < group; ++g) {
+    const StageGroup& candidate = groups.groups[g];
+    if (candidate.columns != own.columns || !candidate.inner_rows.empty()) continue;
+    for (const StageRoot& leader : candidate.roots) {
+      if (leader.kind != RootKind::kReduce || leader.cascade.rule != CascadeRule::kNone) continue;
+      const Cascade cascade = find_cascade(nodes_.graph(), root.node, leader.node);
+      const bool taken = cascade.rule == CascadeRule::kSquaredDistance &&
+                         std::any_of(candidate.roots.begin(), candidate.roots.end(),
+                                     [&](const StageRoot& r) { return r.cascade == cascade; });
+      if (cascade.rule == CascadeRule::kNone || taken ||
+          !can_follow(root, cascade, candidate.depth)) {
+        continue;
+      }
+      *leader_group = g;
+      return cascade;
+    }
+  }
+  return {};
+}
+
+// All else that the terms read is there when the leader's group begins.
+bool StageGrouper::can_follow(const StageRoot& root, const Cascade& cascade, int depth) const {
+  return std::all_of(root.trace.placed.begin(), root.trace.placed.end(),
+                     [&](const TracedRead& read) {
+                       if (read.value == cascade.center) return true;
+                       const auto found = available_.find(read.value);
+                       return found != available_.end() && found->second <= depth;
+                     });
 }
 
 void StageGrouper::keep(StageGroups& groups) {

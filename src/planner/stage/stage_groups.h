@@ -19,6 +19,7 @@ struct StageRoot {
   AccessValueId value;
   Trace trace;  // up to placed values
   int depth = 0;
+  Cascade cascade = {};
 };
 
 struct StageGroup {
@@ -62,6 +63,9 @@ class StageGrouper {
   void set_shared_axes(std::vector<AtomId> axes) { shared_axes_ = std::move(axes); }
 
   StageGroups find();
+  // Where no row is kept: sums join the group of the reduce that they can follow, so that the row
+  // is read once for both.
+  void follow(StageGroups& groups) const;
   // Makes places of the kept values: copies of operands, roots in the groups that compute them.
   void keep(StageGroups& groups);
   // When threads cannot exchange kept values: what is read at other columns is computed again.
@@ -76,6 +80,9 @@ class StageGrouper {
   int depth_of(const Trace& trace) const;
   Trace trace(const StageRoot& root);
   void add(StageGroups& groups, StageRoot root, const std::vector<AtomId>& columns) const;
+  bool can_follow(const StageRoot& root, const Cascade& cascade, int depth) const;
+  Cascade find_leader(const StageGroups& groups, size_t group, const StageRoot& root,
+                      size_t* leader_group) const;
   void find_kept(StageGroups& groups);
   bool is_stopped(AccessValueId value, bool own) const;
   void trace_again(StageGroups& groups);

@@ -1,0 +1,136 @@
+// Which sums run in the pass of a reduce that they depend on: the algebra between the two, and the
+// bytes that it saves on rows that fit neither registers nor shared memory.
+#include "planner/structure/cascade.h"
+
+#include <fmt/format.h>
+
+#include "planned.h"
+#include "planner/plan/plan_text.h"
+#include "support/catch.h"
+
+using namespace stitch;
+
+namespace {
+
+// %x, its maximum %m and %d = x - max; `body` computes the terms %t.
+std::string shifted_graph(const std::string& body) {
+  return R"(graph "g" {
+  input %x "x" : f32[256,200000]
+  input %w "w" : f32[256,200000]
+  %m = reduce(%x) {kind=max, axes=[1]}
+  %mb = broadcast(%m) {axes=[0]} : f32[256,200000]
+  %d = sub(%x, %mb)
+)" + body +
+         R"(
+  %s = reduce(%t) {kind=sum, axes=[1]}
+  output "y" %s
+})";
+}
+
+std::string variance_graph(const std::string& divisor, const std::string& square) {
+  return R"(graph "g" {
+  input %x "x" : f32[256,200000]
+  %s = reduce(%x) {kind=sum, axes=[1]}
+  %n = constant {f32[] )" +
+         divisor + R"(}
+  %nb = broadcast(%n) {axes=[]} : f32[256]
+  %m = div(%s, %nb)
+  %mb = broadcast(%m) {axes=[0]} : f32[256,200000]
+  %d = sub(%x, %mb)
+)" + square +
+         R"(
+  %r = reduce(%q) {kind=sum, axes=[1]}
+  output "y" %r
+})";
+}
+
+CascadeRule rule_of(const std::string& graph) {
+  const auto planned = plan_text_graph(graph);
+  CHECK(planned->problems() == std::vector<std::string>());
+  CascadeRule rule = CascadeRule::kNone;
+  for (const Kernel* kernel : planned->kernels()) {
+    for (const Part& part : kernel->parts) {
+      for (const Stage& stage : part.stages) {
+        for (const Root* root : roots_of(stage, RootKind::kReduce)) {
+          if (root->cascade.rule != CascadeRule::kNone) rule = root->cascade.rule;
+        }
+      }
+    }
+  }
+  return rule;
+}
+
+int64_t compulsory_bytes(const Planned& planned) {
+  return planned.kernels().at(0)->bytes.compulsory;
+}
+int64_t moved_bytes(const Planned& planned) { return planned.kernels().at(0)->bytes.bytes; }
+
+}  // namespace
+
+TEST_CASE("terms that a product carries from one maximum to another follow it") {
+  CHECK(rule_of(shifted_graph("  %t = exp(%d)")) == CascadeRule::kShiftedExp);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = mul(%e, %w)")) == CascadeRule::kShiftedExp);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = div(%e, %w)")) == CascadeRule::kShiftedExp);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %n = neg(%e)\n  %p = mul(%w, %e)\n"
+                              "  %t = add(%n, %p)")) == CascadeRule::kShiftedExp);
+}
+
+TEST_CASE("terms that no product carries do not follow") {
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = mul(%e, %e)")) == CascadeRule::kNone);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = add(%e, %w)")) == CascadeRule::kNone);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = mul(%e, %d)")) == CascadeRule::kNone);
+  CHECK(rule_of(shifted_graph("  %e = exp(%d)\n  %t = div(%w, %e)")) == CascadeRule::kNone);
+  CHECK(rule_of(shifted_graph("  %t = tanh(%d)")) == CascadeRule::kNone);
+  // The maximum is of x: w - max x may be large.
+  CHECK(rule_of(shifted_graph("  %o = sub(%w, %mb)\n  %t = exp(%o)")) == CascadeRule::kNone);
+}
+
+TEST_CASE("squared distances follow the sum whose mean they are measured from") {
+  CHECK(rule_of(variance_graph("200000", "  %q = mul(%d, %d)")) == CascadeRule::kSquaredDistance);
+  CHECK(rule_of(variance_graph("199999", "  %q = mul(%d, %d)")) == CascadeRule::kNone);
+  CHECK(rule_of(variance_graph("200000", "  %q = abs(%d)")) == CascadeRule::kNone);
+}
+
+TEST_CASE("a softmax of long rows reads them twice, of short rows once") {
+  const auto streamed = plan_text_graph(softmax_graph(256, 131072));
+  REQUIRE(streamed->kernels().size() == 1);
+  CHECK(moved_bytes(*streamed) == int64_t{3} * 256 * 131072 * 4);
+  for (const int columns : {702, 1023, 32768}) {
+    const auto kept = plan_text_graph(softmax_graph(256, columns));
+    REQUIRE(kept->kernels().size() == 1);
+    CHECK(moved_bytes(*kept) == compulsory_bytes(*kept));
+    CHECK(roots_of(kept->stage(), RootKind::kReduce).size() == 2);
+    for (const Root* root : roots_of(kept->stage(), RootKind::kReduce)) {
+      CHECK(root->cascade.rule == CascadeRule::kNone);
+    }
+  }
+}
+
+TEST_CASE("a logsumexp and a variance of long rows read them once") {
+  for (const std::string& text :
+       {shifted_graph("  %t = exp(%d)"), variance_graph("200000", "  %q = mul(%d, %d)")}) {
+    const auto planned = plan_text_graph(text);
+    REQUIRE(planned->kernels().size() == 1);
+    CHECK(moved_bytes(*planned) == int64_t{256} * (200000 + 1) * 4);
+    CHECK(compulsory_bytes(*planned) == moved_bytes(*planned));
+  }
+}
+
+TEST_CASE("a cascade comes back from the plan's text, and a wrong one is found") {
+  const auto planned = plan_text_graph(softmax_graph(256, 131072));
+  const std::string text = print_plan(planned->plan);
+  CHECK(text.find(" cascade shifted_exp v") != std::string::npos);
+  CHECK(print_plan(parse_plan(text, planned->graph)) == text);
+  for (Step& step : planned->plan.steps) {
+    for (Group& group : std::get<Kernel>(step).parts[0].stages[0].groups) {
+      for (Root& root : group.roots) {
+        if (root.cascade.rule != CascadeRule::kNone) {
+          root.cascade.rule = CascadeRule::kSquaredDistance;
+        }
+      }
+    }
+  }
+  const std::vector<std::string> problems = planned->problems();
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].find("cannot follow the reduce that it names") != std::string::npos);
+}
