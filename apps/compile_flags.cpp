@@ -19,6 +19,17 @@ std::vector<std::string> fusion_mode_names() {
   return names;
 }
 
+std::vector<std::string> technique_names() {
+  std::vector<std::string> names;
+  for (const TechniqueName& technique : kTechniques) names.emplace_back(technique.name);
+  return names;
+}
+
+std::string technique_help() {
+  return fmt::format("leave out what the planner does, to see what it is worth: {}",
+                     fmt::join(technique_names(), ", "));
+}
+
 std::string fusion_mode_help() {
   std::string help;
   for (const FusionModeName& mode : kFusionModes)
@@ -69,6 +80,10 @@ PlanOptions CompileFlags::plan_options(const std::string& architecture) const {
                              ? ContractionMode::kLibrary
                              : ContractionMode::kOwn;
   if (max_fusions >= 0) options.max_fusions = max_fusions;
+  for (const std::string& name : without) {
+    options.techniques.leave_out(
+        kTechniques[index_of(technique_names(), "--without", name)].technique);
+  }
   return options;
 }
 
@@ -93,6 +108,9 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
               "--contractions", flags.contractions,
               "library: matmuls by cuBLASLt; own: generated kernels that need the driver only")
           ->type_name("MODE");
+  CLI::Option* const without = command.add_option("--without", flags.without, technique_help())
+                                   ->delimiter(',')
+                                   ->type_name("LIST");
   CLI::Option* const most =
       command
           .add_option("--max-fusions", flags.max_fusions,
@@ -111,6 +129,7 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
       ->delimiter(',')
       ->excludes(mode)
       ->excludes(contractions)
+      ->excludes(without)
       ->excludes(most)
       ->excludes(only)
       ->type_name("FILE");

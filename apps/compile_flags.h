@@ -15,8 +15,9 @@ struct CompileFlags {
   std::string target;                                  // device model instead of the default
   std::string fusion = "stitch";
   std::string contractions = "library";
-  int64_t max_fusions = -1;  // < 0: no limit
-  int jobs = 0;              // 0: one per core
+  std::vector<std::string> without;  // names of techniques
+  int64_t max_fusions = -1;          // < 0: no limit
+  int jobs = 0;                      // 0: one per core
   std::filesystem::path cuda;
   std::filesystem::path cache;
   std::filesystem::path dump_dir;
@@ -32,7 +33,8 @@ struct CompileFlags {
   int job_count() const;
 };
 
-// --arch --target --fusion --contractions --max-fusions --only-kernel --plan --dump-dir --explain
+// --arch --target --fusion --contractions --without --max-fusions --only-kernel --plan --dump-dir
+// --explain
 void add_planning_flags(CLI::App& command, CompileFlags& flags);
 // --jobs --cuda --cache
 void add_building_flags(CLI::App& command, CompileFlags& flags);

@@ -1,36 +1,18 @@
 // Plans full-size models in all fusion modes and writes the table of bench/results.
 // usage: mode_table STITCHC CORPUS/full NAME[:dim=value,...]... > table.md
 //
-// Weights need not be there: plans depend on shapes. The exit code is the number of models that
-// could not be planned, at most 99.
+// The exit code is the number of models that could not be planned, at most 99.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
+
+#include "planned_model.h"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json compare(const std::string& stitchc, const std::string& corpus, const std::string& wanted) {
-  const size_t colon = wanted.find(':');
-  const std::string name = wanted.substr(0, colon);
-  std::string command =
-      fmt::format("'{}' plan '{}/{}/model.onnx' --compare --json", stitchc, corpus, name);
-  if (colon != std::string::npos) {
-    std::istringstream dims(wanted.substr(colon + 1));
-    for (std::string dim; std::getline(dims, dim, ',');) command += fmt::format(" --dim '{}'", dim);
-  }
-  std::string text;
-  char piece[4096];
-  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  while (pipe != nullptr && std::fgets(piece, sizeof piece, pipe) != nullptr) text += piece;
-  if (pipe != nullptr) pclose(pipe);
-  return Json::parse(text, nullptr, false);
-}
 
 std::string rows(const std::string& name, const Json& json) {
   std::string text;
@@ -61,7 +43,7 @@ int main(int argc, char** argv) {
       "us, a100 | over stitch |\n|---|---|---|---|---|---|---|---|---|\n");
   int failed = 0;
   for (int i = 3; i < argc; ++i) {
-    const Json json = compare(argv[1], argv[2], argv[i]);
+    const Json json = stitch::bench::planned_model(argv[1], argv[2], argv[i], "--compare");
     if (json.is_discarded()) {
       fmt::print("| {} | not planned | | | | | | | |\n", argv[i]);
       ++failed;

@@ -46,12 +46,12 @@ class Planner {
     const std::vector<WorkItem> items =
         find_work_items(plan_.graph, choices_,
                         {options_.fusion, &device_, options_.max_fusions, options_.only_regions_of,
-                         options_.stitch_products});
+                         options_.techniques});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
     StepBuilder steps(plan_.graph, builder, device_);
-    if (options_.fusion == FusionMode::kStitch && options_.search) {
+    if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kSearch)) {
       search_.emplace(plan_.graph, device_);
     }
     for (size_t i = 0; i < items.size(); ++i) {
@@ -61,10 +61,7 @@ class Planner {
       for (size_t s = before; s < steps_.size(); ++s) steps_[s].request.reset();
     }
     if (options_.fusion == FusionMode::kXla) steps_ = in_launch_order(plan_, std::move(steps_));
-    if (options_.fusion != FusionMode::kNone) {
-      steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
-      steps_ = pack_kernels(plan_, builder, device_, std::move(steps_));
-    }
+    if (options_.fusion != FusionMode::kNone) join_kernels(builder);
     for (PlannedStep& planned : steps_) {
       if (Kernel* const kernel = std::get_if<Kernel>(&planned.step)) set_launch(*kernel, device_);
       plan_.steps.push_back(std::move(planned.step));
@@ -76,6 +73,15 @@ class Planner {
   }
 
  private:
+  void join_kernels(KernelBuilder& builder) {
+    if (options_.techniques.has(Technique::kSiblings)) {
+      steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
+    }
+    if (options_.techniques.has(Technique::kPacking)) {
+      steps_ = pack_kernels(plan_, builder, device_, std::move(steps_));
+    }
+  }
+
   // Layouts go into contractions before regions are cut (stitching.md 7a).
   void absorb() {
     switch (options_.contractions) {
@@ -93,7 +99,7 @@ class Planner {
     set_depths(plan_.graph);
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
     if (options_.fusion != FusionMode::kStitch) return;
-    if (options_.epilogues) {
+    if (options_.techniques.has(Technique::kEpilogues)) {
       const EpilogueOptions options = {[this](AccessNodeId node) { return has_own_kernel(node); },
                                        options_.max_fusions, options_.only_regions_of};
       take_epilogues(plan_.graph, options);
@@ -221,8 +227,8 @@ size_t library_calls(const Plan& plan) {
 // What mode stitch tries beside its search, likely ones first.
 std::vector<PlanOptions> other_starts(const Graph& graph, const PlanOptions& options) {
   std::vector<PlanOptions> starts(2, options);
-  starts[0].search = false;
-  starts[1].stitch_products = false;
+  starts[0].techniques.leave_out(Technique::kSearch);
+  starts[1].techniques.leave_out(Technique::kProducts);
   for (const FusionMode mode :
        {FusionMode::kAStitch, FusionMode::kFusionStitching, FusionMode::kXla}) {
     starts.push_back(options);

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "planner/fusion/fusion_mode.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/technique.h"
 
 namespace stitch {
 
@@ -26,14 +27,9 @@ struct PlanOptions {
   // node, which no other joins, and the mode is kept. Ids of the access graph, which are the same
   // for equal other options.
   std::vector<AccessNodeId> only_regions_of;
-  // Mode stitch: element-wise nodes go into own contraction kernels.
-  bool epilogues = true;
   // Mode stitch: take the plan of another start or mode where that one is predicted to be faster.
   bool best_of_modes = true;
-  // Mode stitch: search inside of regions; else each is one kernel, cut where it has to be.
-  bool search = true;
-  // Matrix-vector products are computed by the kernels that read them.
-  bool stitch_products = true;
+  Techniques techniques;
 };
 
 // Sum over the kernels of their predicted times, microseconds; library calls are not predicted.

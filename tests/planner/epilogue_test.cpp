@@ -62,7 +62,7 @@ TEST_CASE("bias, residual and activation go into the kernel of a convolution") {
   CHECK(kernel.bytes.compulsory == 3 * 16384 + 8 * 8 * 9 * 4 + 8 * 4);
 
   PlanOptions without;
-  without.epilogues = false;
+  without.techniques.leave_out(Technique::kEpilogues);
   CHECK(plan_convolutions(body, without)->plan.steps.size() == 2);
 }
 

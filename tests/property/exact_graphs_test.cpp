@@ -16,12 +16,14 @@ namespace {
 
 constexpr int kSteps = 14;
 
-std::unique_ptr<BatchCase> random_case(uint32_t seed, FusionMode fusion) {
+std::unique_ptr<BatchCase> random_case(uint32_t seed, FusionMode fusion,
+                                       Techniques techniques = {}) {
   RandomGraph random = make_random_graph(seed, kSteps);
   PlanOptions options;
   options.device = "a100";
   options.fusion = fusion;
   options.contractions = ContractionMode::kOwn;
+  options.techniques = techniques;
   return plan_case({fmt::format("{}{}", fusion == FusionMode::kStitch ? "s" : "n", seed),
                     std::move(random.graph), std::move(random.inputs), options});
 }
@@ -56,4 +58,22 @@ TEST_CASE("stitched kernels of random graphs give exactly what the evaluation gi
 
 TEST_CASE("kernels per node of random graphs give exactly what the evaluation gives") {
   check_seeds(1001, 60, FusionMode::kNone);
+}
+
+TEST_CASE("kernels that are made without a technique give exactly what the evaluation gives") {
+  std::vector<std::unique_ptr<BatchCase>> cases;
+  uint32_t seed = 2001;
+  for (const TechniqueName& technique : kTechniques) {
+    Techniques techniques;
+    techniques.leave_out(technique.technique);
+    for (int i = 0; i < 25; ++i) {
+      if (auto made = random_case(seed++, FusionMode::kStitch, techniques)) {
+        cases.push_back(std::move(made));
+      }
+    }
+  }
+  CHECK(cases.size() > 75);
+  run_batch(cases, 1);
+  for (const auto& done : cases) check_exact(*done);
+  CHECK(bytes_are_as_predicted(cases));
 }

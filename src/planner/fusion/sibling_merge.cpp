@@ -90,6 +90,7 @@ class SiblingMerger {
     request.may_be_in_shared = a.may_be_in_shared && b.may_be_in_shared;
     request.may_sweep = a.may_sweep && b.may_sweep;
     request.grid = std::min(a.grid, b.grid);
+    request.techniques = a.techniques;
     return request;
   }
 

@@ -26,6 +26,7 @@ class ItemFinder {
   std::vector<WorkItem> run() {
     std::vector<WorkItem> items = sets();
     add_contractions(items);
+    for (WorkItem& item : items) limit(item.request);
     if (options_.fusion == FusionMode::kXla) {
       store(items, read_by_anybody());
       return items;
@@ -40,7 +41,9 @@ class ItemFinder {
     std::vector<WorkItem> items;
     int64_t fusions = 0;
     std::vector<Region> regions = depth_regions(graph_);
-    if (options_.fusion == FusionMode::kStitch) regions = join_siblings(graph_, regions);
+    if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kSiblings)) {
+      regions = join_siblings(graph_, regions);
+    }
     std::vector<bool> outside;
     if (options_.fusion == FusionMode::kXla || options_.fusion == FusionMode::kFusionStitching) {
       outside = read_outside_of(regions);
@@ -101,6 +104,15 @@ class ItemFinder {
     }
     item.stitched = stitched;
     return item;
+  }
+
+  void limit(KernelRequest& request) const {
+    request.techniques = options_.techniques;
+    if (!options_.techniques.has(Technique::kSharedRows)) request.may_be_in_shared = false;
+    if (options_.techniques.has(Technique::kGridScope)) return;
+    request.grid = GridBarriers::kNever;
+    request.may_wait = false;
+    request.may_sweep = false;
   }
 
   // What an item stores where nothing else is said.
@@ -182,7 +194,8 @@ class ItemFinder {
       if (node.kind != AccessKind::kContraction) continue;
       const size_t by = reader[node.results.front().index];
       const bool multiplies = is_sum_of_products(AccessNodeId(n));
-      if (options_.stitch_products && by < regions && multiplies && may_head(node, items[by])) {
+      if (options_.techniques.has(Technique::kProducts) && by < regions && multiplies &&
+          may_head(node, items[by])) {
         std::vector<AccessNodeId>& nodes = items[by].request.nodes;
         nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), AccessNodeId(n)),
                      AccessNodeId(n));

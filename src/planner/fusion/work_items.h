@@ -23,7 +23,7 @@ struct WorkItemOptions {
   const DeviceModel* device = nullptr;
   int64_t max_fusions = INT64_MAX;            // regions beyond get a kernel per node
   std::vector<AccessNodeId> only_regions_of;  // PlanOptions
-  bool stitch_products = true;                // PlanOptions
+  Techniques techniques;                      // PlanOptions
 };
 
 using ContractionChoices = std::unordered_map<AccessNodeId, ContractionChoice>;

@@ -60,13 +60,15 @@ std::vector<Stage> stages_of(const BuiltStage& built, const RowExchange& exchang
 }  // namespace
 
 KernelAssembly::KernelAssembly(Plan& plan, PlanBuffers& buffers, const DeviceModel& device,
-                               KernelNodes& nodes, std::span<const AccessValueId> stored, int block)
+                               KernelNodes& nodes, std::span<const AccessValueId> stored, int block,
+                               Techniques techniques)
     : plan_(plan),
       buffers_(buffers),
       device_(device),
       nodes_(nodes),
       stored_(stored.begin(), stored.end()),
       block_(block),
+      techniques_(techniques),
       traffic_(nodes) {
   for (const AccessValueId clone : stored) {
     stores_.emplace(clone, buffers.of(nodes.original_of(clone)));
@@ -173,6 +175,7 @@ StageRequest KernelAssembly::stage_request() {
   request.traffic = &traffic_;
   request.device = &device_;
   request.block = block_;
+  request.techniques = techniques_;
   return request;
 }
 

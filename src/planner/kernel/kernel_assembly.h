@@ -14,6 +14,7 @@
 #include "planner/kernel/turn.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/plan_buffers.h"
+#include "planner/plan/technique.h"
 #include "planner/stage/stage_builder.h"
 
 namespace stitch {
@@ -28,7 +29,7 @@ class KernelAssembly {
  public:
   // `stored`: clones that leave the kernel. `block`: a block size that is given; 0: free.
   KernelAssembly(Plan& plan, PlanBuffers& buffers, const DeviceModel& device, KernelNodes& nodes,
-                 std::span<const AccessValueId> stored, int block);
+                 std::span<const AccessValueId> stored, int block, Techniques techniques);
 
   // Loads and stores along different axes, through shared memory.
   BuiltKernel turn(const Turn& turn);
@@ -67,6 +68,7 @@ class KernelAssembly {
   KernelNodes& nodes_;
   const std::vector<AccessValueId> stored_;
   const int block_;
+  const Techniques techniques_;
   std::unordered_map<AccessValueId, BufferId> stores_;
   KernelTraffic traffic_;
   int64_t charged_bytes_ = 0;

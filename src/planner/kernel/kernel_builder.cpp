@@ -49,11 +49,14 @@ class Building {
 
  private:
   KernelAssembly assembly() {
-    return KernelAssembly(plan_, buffers_, device_, nodes_, stored_, request_.block);
+    return KernelAssembly(plan_, buffers_, device_, nodes_, stored_, request_.block,
+                          request_.techniques);
   }
 
   Built one_level() {
-    const std::vector<AtomId> split_axes = split_reductions(nodes_, structure_, device_);
+    const bool splits = request_.techniques.has(Technique::kAdaptiveMapping);
+    const std::vector<AtomId> split_axes =
+        splits ? split_reductions(nodes_, structure_, device_) : std::vector<AtomId>();
     if (!split_axes.empty()) {
       structure_ = find_structure(nodes_, stored_);
       return assembly().with_ticket(structure_, split_axes);
@@ -61,7 +64,7 @@ class Building {
     if (const std::optional<Turn> turn = find_turn(nodes_, structure_)) {
       if (request_.block == 0 || request_.block == kTurnBlock) return assembly().turn(*turn);
     }
-    if (request_.may_wait && structure_.clusters.front().has_reduce) {
+    if (splits && request_.may_wait && structure_.clusters.front().has_reduce) {
       const RowExchange exchange = split_waiting_reductions(nodes_, structure_, device_);
       if (!exchange.parts.empty()) return share_rows(exchange);
     }

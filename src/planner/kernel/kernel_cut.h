@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/plan/technique.h"
 #include "planner/structure/kernel_structure.h"
 
 namespace stitch {
@@ -25,6 +26,7 @@ struct KernelRequest {
   bool may_be_in_shared = true;       // that may be tried
   bool may_sweep = true;              // blocks may sweep over rows (row_sweep.h)
   GridBarriers grid = GridBarriers::kWhereFaster;
+  Techniques techniques;
 };
 
 // The request as several kernels, in launch order.

@@ -74,6 +74,11 @@ MappingNumbers row_mapping(const MappingProblem& problem, const DeviceModel& dev
   MappingNumbers numbers;
   const int64_t vector = problem.column_vector;
   numbers.vector = static_cast<int>(vector);
+  if (!problem.adaptive) {
+    numbers.threads_per_row = problem.block != 0 ? problem.block : kBlock;
+    set_grid(numbers, problem);
+    return numbers;
+  }
   numbers.threads_per_row = threads_for_row(problem, device, vector);
   const int block = std::max(problem.block != 0 ? problem.block : kBlock, numbers.threads_per_row);
   numbers.row_threads = block / numbers.threads_per_row;

@@ -29,6 +29,7 @@ class StageBuilder {
         grouper_(nodes, structure, cluster, geometry_) {
     for (const AccessValueId value : request.scratch) grouper_.add_available(value);
     if (!request.exchanged.empty()) grouper_.set_shared_axes(request.block_axes);
+    grouper_.set_merges_dominants(request.techniques.has(Technique::kDominantMerging));
   }
 
   BuiltStage run() {
@@ -74,6 +75,7 @@ class StageBuilder {
     problem.has_reduce = cluster_.has_reduce;
     problem.live_arrays = groups_.live_arrays + swept_sums();
     problem.block = request_.block;
+    problem.adaptive = request_.techniques.has(Technique::kAdaptiveMapping);
     const int64_t widest = std::max<int64_t>(kVectorBytes / geometry_.largest_element, 1);
     if (geometry_.main.linear.valid()) {
       if (geometry_.lanes_along_rows && !geometry_.rows.empty()) {

@@ -6,6 +6,7 @@
 
 #include "planner/device/device_model.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/technique.h"
 #include "planner/stage/kernel_traffic.h"
 #include "planner/structure/kernel_structure.h"
 
@@ -17,6 +18,7 @@ struct StageRequest {
   const DeviceModel* device = nullptr;
   KernelTraffic* traffic = nullptr;  // counts the bytes of all stages of the kernel
   int block = 0;                     // given block size; 0: free
+  Techniques techniques;
 
   // Of a stage among several.
   std::vector<AtomId> block_axes;        // row atoms that go to blockIdx.y, outer first

@@ -131,8 +131,8 @@ void StageGrouper::add(StageGroups& groups, StageRoot root,
     std::sort(inner_rows.begin(), inner_rows.end());
   }
   for (StageGroup& group : groups.groups) {
-    if (group.depth == root.depth && group.columns == columns && group.inner_rows == inner_rows &&
-        group.once == once) {
+    if (merges_dominants_ && group.depth == root.depth && group.columns == columns &&
+        group.inner_rows == inner_rows && group.once == once) {
       group.roots.push_back(std::move(root));
       return;
     }

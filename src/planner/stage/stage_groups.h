@@ -59,6 +59,9 @@ class StageGrouper {
   // A result of an earlier stage.
   void add_available(AccessValueId value) { available_[value] = 0; }
 
+  // Else every root is a group by itself.
+  void set_merges_dominants(bool merges) { merges_dominants_ = merges; }
+
   // Atoms that tell apart the blocks which share a row.
   void set_shared_axes(std::vector<AtomId> axes) { shared_axes_ = std::move(axes); }
 
@@ -96,6 +99,7 @@ class StageGrouper {
   // Depth from which a row value or the result of a reduce can be read.
   std::unordered_map<AccessValueId, int> available_;
   std::vector<AtomId> shared_axes_;
+  bool merges_dominants_ = true;
   std::vector<AccessValueId> row_values_;         // topological
   std::unordered_map<AccessValueId, bool> kept_;  // true: also read at other columns
 };
