@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/access/value_size.h"
+#include "planner/access/value_uses.h"
 #include "planner/plan/plan_buffers.h"
 #include "planner/structure/kernel_structure.h"
 
@@ -19,15 +20,7 @@ bool same_atoms(const AccessNode& a, const AccessNode& b) {
 class EpilogueFinder {
  public:
   EpilogueFinder(AccessGraph& graph, const EpilogueOptions& options)
-      : graph_(graph), options_(options), readers_(graph.values.size()) {
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const AccessValueId source : sources_of(graph, graph.nodes[n])) {
-        readers_[source.index].push_back(AccessNodeId(n));
-      }
-    }
-    is_output_.assign(graph.values.size(), false);
-    for (const AccessOutput& output : graph.outputs) is_output_[output.value.index] = true;
-  }
+      : graph_(graph), options_(options), uses_(graph) {}
 
   void run() {
     std::vector<AccessNodeId> contractions;
@@ -44,7 +37,7 @@ class EpilogueFinder {
       grow();
       trim();
       add_feeders();
-      if (members_.size() < 2 || !is_asked_for()) continue;
+      if (members_.size() < 2 || !is_asked_for(options_, members_)) continue;
       ++taken;
       for (const AccessNodeId member : members_) {
         if (member != contraction) graph_.nodes[member.index].computed_with = contraction;
@@ -58,18 +51,12 @@ class EpilogueFinder {
     return first != second ? first < second : a < b;
   }
 
-  bool is_asked_for() const {
-    return options_.only.empty() ||
-           std::any_of(options_.only.begin(), options_.only.end(),
-                       [&](AccessNodeId id) { return members_.count(id) != 0; });
-  }
-
   // All that may go along, producers first.
   void grow() {
     members_ = {contraction_};
     std::set<AccessNodeId> open;
     const auto add_readers = [&](AccessNodeId node) {
-      const auto& readers = readers_[graph_.node(node).results.front().index];
+      const auto& readers = uses_.readers[graph_.node(node).results.front().index];
       open.insert(readers.begin(), readers.end());
     };
     add_readers(contraction_);
@@ -135,8 +122,8 @@ class EpilogueFinder {
 
   bool is_worth_storing(AccessNodeId id) const {
     const AccessValueId result = graph_.node(id).results.front();
-    if (is_output_[result.index]) return true;
-    for (const AccessNodeId reader : readers_[result.index]) {
+    if (uses_.is_output[result.index]) return true;
+    for (const AccessNodeId reader : uses_.readers[result.index]) {
       if (members_.count(reader) != 0 || !is_in_following_region(reader)) return true;
     }
     // Written and read, against what the region reads instead.
@@ -164,15 +151,15 @@ class EpilogueFinder {
   }
 
   bool is_read_by_region(AccessValueId value, AccessNodeId besides) const {
-    const std::vector<AccessNodeId>& readers = readers_[value.index];
+    const std::vector<AccessNodeId>& readers = uses_.readers[value.index];
     return std::any_of(readers.begin(), readers.end(), [&](AccessNodeId reader) {
       return reader != besides && members_.count(reader) == 0 && is_in_following_region(reader);
     });
   }
 
   bool is_stored(AccessValueId value, AccessNodeId besides) const {
-    if (is_output_[value.index]) return true;
-    const std::vector<AccessNodeId>& readers = readers_[value.index];
+    if (uses_.is_output[value.index]) return true;
+    const std::vector<AccessNodeId>& readers = uses_.readers[value.index];
     return std::any_of(readers.begin(), readers.end(), [&](AccessNodeId reader) {
       return reader != besides && members_.count(reader) == 0;
     });
@@ -197,12 +184,12 @@ class EpilogueFinder {
   bool feeds(AccessNodeId id) const {
     const AccessNode& node = graph_.node(id);
     if (node.kind != AccessKind::kElementwise || node.computed_with.valid()) return false;
-    if (is_output_[node.results.front().index]) return false;
+    if (uses_.is_output[node.results.front().index]) return false;
     if (point_count(graph_.pool, node.axes) <
         point_count(graph_.pool, graph_.node(contraction_).axes)) {
       return false;
     }
-    const std::vector<AccessNodeId>& readers = readers_[node.results.front().index];
+    const std::vector<AccessNodeId>& readers = uses_.readers[node.results.front().index];
     if (std::any_of(readers.begin(), readers.end(),
                     [&](AccessNodeId reader) { return members_.count(reader) == 0; })) {
       return false;
@@ -214,14 +201,19 @@ class EpilogueFinder {
 
   AccessGraph& graph_;
   const EpilogueOptions& options_;
-  std::vector<std::vector<AccessNodeId>> readers_;  // by value
-  std::vector<bool> is_output_;                     // by value
+  const ValueUses uses_;
   // Of the contraction at hand, itself among them.
   AccessNodeId contraction_;
   std::set<AccessNodeId> members_;
 };
 
 }  // namespace
+
+bool is_asked_for(const EpilogueOptions& options, const std::set<AccessNodeId>& members) {
+  return options.only.empty() ||
+         std::any_of(options.only.begin(), options.only.end(),
+                     [&](AccessNodeId id) { return members.count(id) != 0; });
+}
 
 void take_epilogues(AccessGraph& graph, const EpilogueOptions& options) {
   EpilogueFinder(graph, options).run();

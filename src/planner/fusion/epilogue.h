@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "planner/access/access_graph.h"
@@ -15,6 +16,9 @@ struct EpilogueOptions {
   int64_t most = INT64_MAX;        // contractions that get an epilogue; bisects a wrong one
   std::vector<AccessNodeId> only;  // not empty: only epilogues that hold one of these nodes
 };
+
+// Whether the options leave it to these nodes to go along with a contraction.
+bool is_asked_for(const EpilogueOptions& options, const std::set<AccessNodeId>& members);
 
 // Marks nodes as computed with a contraction (AccessNode::computed_with). Depths are set. A node
 // goes along when

@@ -60,7 +60,6 @@ const std::vector<TrialKernel>& KernelTrials::kernels(const KernelRequest& reque
   for (const PlannedStep& step : steps_.build(request).steps) {
     found->second.push_back(trial_of(step));
   }
-  ++builds_;
   built_nodes_ += static_cast<int64_t>(request.nodes.size());
   forget();
   return found->second;

@@ -33,9 +33,7 @@ class KernelTrials {
   // Whether the request can be one launch, and its microseconds then; independent parts are merged
   // and packed as in a plan.
   std::optional<double> one_launch_us(const KernelRequest& request);
-  // Kernels built so far.
-  int64_t builds() const { return builds_; }
-  // Nodes in all of them: what the trials have cost.
+  // Nodes of all requests that were built so far: what the trials have cost.
   int64_t built_nodes() const { return built_nodes_; }
 
  private:
@@ -48,7 +46,6 @@ class KernelTrials {
   StepBuilder steps_;
   const size_t node_count_, value_count_, buffer_count_;
   std::map<std::vector<uint32_t>, std::vector<TrialKernel>> known_;
-  int64_t builds_ = 0;
   int64_t built_nodes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include "planner/access/read_rewriter.h"
 #include "planner/access/value_size.h"
+#include "planner/access/value_uses.h"
 #include "planner/plan/plan_buffers.h"
 #include "planner/structure/kernel_structure.h"
 
@@ -19,15 +20,7 @@ constexpr size_t kRepeatable = 2;
 class PrologueFinder {
  public:
   PrologueFinder(AccessGraph& graph, const EpilogueOptions& options)
-      : graph_(graph), options_(options), readers_(graph.values.size()) {
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const AccessValueId source : sources_of(graph, graph.nodes[n])) {
-        readers_[source.index].push_back(AccessNodeId(n));
-      }
-    }
-    is_output_.assign(graph.values.size(), false);
-    for (const AccessOutput& output : graph.outputs) is_output_[output.value.index] = true;
-  }
+      : graph_(graph), options_(options), uses_(graph) {}
 
   void run() {
     int64_t taken = 0;
@@ -62,7 +55,8 @@ class PrologueFinder {
         if (sources.insert(source).second) open.push_back(source);
       }
     }
-    if (members_.empty() || !is_asked_for() || !costs_nothing(operand, value, sources))
+    if (members_.empty() || !is_asked_for(options_, members_) ||
+        !costs_nothing(operand, value, sources))
       return false;
     for (const AccessNodeId member : members_) {
       graph_.nodes[member.index].computed_with = contraction;
@@ -70,19 +64,13 @@ class PrologueFinder {
     return true;
   }
 
-  bool is_asked_for() const {
-    return options_.only.empty() ||
-           std::any_of(options_.only.begin(), options_.only.end(),
-                       [&](AccessNodeId id) { return members_.count(id) != 0; });
-  }
-
   bool fits(AccessNodeId id) const {
     const AccessNode& node = graph_.node(id);
     if (node.kind != AccessKind::kElementwise || node.computed_with.valid()) return false;
     const AccessValueId result = node.results.front();
-    if (facts(node.op).op_class != OpClass::k_light || is_output_[result.index]) return false;
+    if (facts(node.op).op_class != OpClass::k_light || uses_.is_output[result.index]) return false;
     if (point_count(graph_.pool, node.axes) != elements_) return false;
-    const std::vector<AccessNodeId>& readers = readers_[result.index];
+    const std::vector<AccessNodeId>& readers = uses_.readers[result.index];
     return std::all_of(readers.begin(), readers.end(), [&](AccessNodeId reader) {
       return reader == contraction_ || members_.count(reader) != 0;
     });
@@ -112,13 +100,13 @@ class PrologueFinder {
   // Whatever becomes of the members.
   bool is_in_memory(AccessValueId value) const {
     const AccessNodeId producer = graph_.value(value).producer;
-    if (!producer.valid() || is_output_[value.index]) return true;
+    if (!producer.valid() || uses_.is_output[value.index]) return true;
     const AccessNode& node = graph_.node(producer);
     if (node.computed_with.valid()) return true;
     if (node.kind == AccessKind::kContraction) return options_.has_own_kernel(producer);
     if (node.kind == AccessKind::kAssembly) return true;
     // A region leaves its values to those of other depths.
-    const std::vector<AccessNodeId>& readers = readers_[value.index];
+    const std::vector<AccessNodeId>& readers = uses_.readers[value.index];
     return std::any_of(readers.begin(), readers.end(), [&](AccessNodeId reader) {
       const AccessNode& by = graph_.node(reader);
       const bool has_region = by.kind != AccessKind::kContraction &&
@@ -129,8 +117,7 @@ class PrologueFinder {
 
   AccessGraph& graph_;
   const EpilogueOptions& options_;
-  std::vector<std::vector<AccessNodeId>> readers_;  // by value
-  std::vector<bool> is_output_;                     // by value
+  const ValueUses uses_;
   // Of the operand at hand.
   AccessNodeId contraction_;
   int64_t elements_ = 0;

@@ -87,9 +87,7 @@ class Requests {
     request.nodes.clear();
     request.stored.clear();
     if (!partition_[p].may_wait) {
-      request.may_wait = false;
-      request.may_sweep = false;
-      request.grid = GridBarriers::kNever;
+      request.forbid_waits();
     }
     for (const size_t n : nodes_[p]) request.nodes.push_back(whole.nodes[n]);
     for (const size_t n : partition_[p].owned) {

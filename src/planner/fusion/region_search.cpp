@@ -63,10 +63,9 @@ class Search {
   }
 
   RegionPartition run() {
-    RegionPart all;
-    for (size_t n = 0; n < region_.size(); ++n) all.owned.push_back(n);
-    Candidate best = *scored({all});
-    for (RegionPartition& start : starts()) {
+    std::vector<RegionPartition> from = starts();
+    Candidate best = *scored(from.front());
+    for (RegionPartition& start : from) {
       std::optional<Candidate> plan = scored(std::move(start));
       if (!plan || is_out_of_budget()) continue;
       improve(*plan);
@@ -76,6 +75,7 @@ class Search {
   }
 
  private:
+  // The region as one, first, and every node alone.
   std::vector<RegionPartition> starts() const {
     const size_t count = region_.size() <= kMostNodesApart ? 2 : 1;
     std::vector<RegionPartition> starts(count);
@@ -295,10 +295,6 @@ class Search {
   const int64_t built_before_;
   int64_t arranged_nodes_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 bool is_settled(const PlannedStep& step, const DeviceModel& device) {
   const Kernel& kernel = std::get<Kernel>(step.step);

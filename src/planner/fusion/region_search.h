@@ -30,7 +30,7 @@ class RegionSearch {
 
  private:
   KernelTrials trials_;
-  int64_t left_;  // nodes that may still be built on trial
+  int64_t left_;                                         // nodes that may still be built on trial
   std::unordered_map<uint64_t, RegionPartition> known_;  // by signature
 };
 

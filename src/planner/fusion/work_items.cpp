@@ -91,9 +91,7 @@ class ItemFinder {
     switch (options_.fusion) {
       case FusionMode::kXla:
       case FusionMode::kFusionStitching:
-        item.request.grid = GridBarriers::kNever;
-        item.request.may_wait = false;
-        item.request.may_sweep = false;
+        item.request.forbid_waits();
         break;
       case FusionMode::kAStitch:
         item.request.grid = GridBarriers::kAlways;
@@ -110,9 +108,7 @@ class ItemFinder {
     request.techniques = options_.techniques;
     if (!options_.techniques.has(Technique::kSharedRows)) request.may_be_in_shared = false;
     if (options_.techniques.has(Technique::kGridScope)) return;
-    request.grid = GridBarriers::kNever;
-    request.may_wait = false;
-    request.may_sweep = false;
+    request.forbid_waits();
   }
 
   // What an item stores where nothing else is said.

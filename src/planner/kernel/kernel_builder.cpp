@@ -135,9 +135,7 @@ class Building {
   // The same work by kernels whose blocks wait for nothing.
   KernelRequest without_waits() const {
     KernelRequest request = request_;
-    request.may_wait = false;
-    request.may_sweep = false;
-    request.grid = GridBarriers::kNever;
+    request.forbid_waits();
     return request;
   }
 

@@ -27,6 +27,12 @@ struct KernelRequest {
   bool may_sweep = true;              // blocks may sweep over rows (row_sweep.h)
   GridBarriers grid = GridBarriers::kWhereFaster;
   Techniques techniques;
+
+  void forbid_waits() {
+    may_wait = false;
+    may_sweep = false;
+    grid = GridBarriers::kNever;
+  }
 };
 
 // The request as several kernels, in launch order.
