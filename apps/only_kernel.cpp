@@ -58,6 +58,14 @@ FusionMode mode_of(const Plan& whole, const Graph& graph, PlanOptions options) {
   return asked_for;
 }
 
+size_t node_count(const Kernel& kernel) {
+  size_t count = 0;
+  for (const Part& part : kernel.parts)
+    for (const Stage& stage : part.stages)
+      for (const Group& group : stage.groups) count += group.nodes.size();
+  return count;
+}
+
 // The nodes whose results it leaves in memory, in the numbers that all plans of the graph share.
 std::vector<AccessNodeId> storing_nodes(const Plan& plan, const Kernel& kernel) {
   std::vector<AccessNodeId> nodes;
@@ -81,7 +89,7 @@ Plan plan_only_kernel(const Graph& graph, const PlanOptions& options, const std:
   only.fusion = mode_of(whole, graph, options);
   only.best_of_modes = false;
   const Kernel& found = find_kernel(whole, kernel);
-  if (holds_contraction(found))
+  if (holds_contraction(found) && node_count(found) == 1)
     throw ModelError(fmt::format(
         "--only-kernel {}: {} is a contraction, in which nothing is stitched", kernel, found.name));
   only.only_regions_of = storing_nodes(whole, found);
