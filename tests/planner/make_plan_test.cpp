@@ -405,3 +405,19 @@ TEST_CASE("blocks of a kernel meet at a barrier where rows change hands, if that
   CHECK(kernel.cooperative);
   CHECK(kernel.twin.size() == 2);
 }
+
+TEST_CASE("pooling windows of pooling windows are not computed again for every point") {
+  const auto pools = [](int extent) {
+    const std::string type =
+        "f32[1,32," + std::to_string(extent) + "," + std::to_string(extent) + "]";
+    const std::string window =
+        " {kind=max, kernel=[5,5], strides=[1,1], dilations=[1,1], low=[2,2], high=[2,2]} : " +
+        type;
+    return plan_text_graph("graph \"pools\" {\n  input %0 \"x\" : " + type +
+                           "\n  %1 = reduce_window(%0)" + window + "\n  %2 = reduce_window(%1)" +
+                           window + "\n  %3 = reduce_window(%2)" + window +
+                           "\n  output \"y\" %3\n}");
+  };
+  // 15625 reads for each point in one kernel, 3 times 25 in three.
+  CHECK(pools(64)->kernels().size() == 3);
+}

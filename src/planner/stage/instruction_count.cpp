@@ -33,8 +33,8 @@ double count_instructions(const KernelNodes& nodes, const Stage& stage, const Gr
       }
       const AccessNode& node = nodes.graph().node(traced.node);
       elsewhere.insert(traced.node);
-      instructions +=
-          weight_of(node) * group_points * static_cast<double>(point_count(pool, node.reduced));
+      instructions += weight_of(node) * group_points * traced.repeats *
+                      static_cast<double>(point_count(pool, node.reduced));
     }
   }
   for (const AccessNodeId id : group.nodes) {

@@ -8,8 +8,8 @@
 namespace stitch {
 
 // `traces`: of the roots of the group. Nodes that are evaluated at their own atoms count once per
-// point of their own; those that are evaluated elsewhere (behind a gather, at other columns), once
-// per point of the group.
+// point of their own; those that are evaluated elsewhere (behind a gather, in a window), once per
+// point of the group and of the windows around them.
 double count_instructions(const KernelNodes& nodes, const Stage& stage, const Group& group,
                           std::span<const Trace* const> traces);
 

@@ -91,8 +91,13 @@ void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& 
     rewriter.emplace(nodes_.graph(), std::move(map));
     point = {false, &*rewriter};
   }
+  const double repeats = repeats_;
+  for (const AtomId atom : nodes_.graph().node(producer).reduced) {
+    repeats_ *= static_cast<double>(nodes_.pool().atom(atom).extent);
+  }
   visit_operands(producer, point);
-  result_.nodes.push_back({producer, own});
+  repeats_ = repeats;
+  result_.nodes.push_back({producer, own, repeats});
 }
 
 }  // namespace stitch

@@ -24,6 +24,7 @@ struct TracedRead {
 struct TracedNode {
   AccessNodeId node;
   bool aligned = false;  // evaluated at its own atoms
+  double repeats = 1;    // times per point of the walk's start: inside of inline reduces
 };
 
 struct Trace {
@@ -63,6 +64,7 @@ class ValueTracer {
   IsPlaced is_placed_;
   Trace result_;
   std::unordered_set<Visit, VisitHash> seen_;
+  double repeats_ = 1;
 };
 
 // True when `index` names the dims of `value`, in order.
