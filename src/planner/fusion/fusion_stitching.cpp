@@ -45,14 +45,18 @@ class Explorer {
     }
   }
 
-  std::vector<std::vector<AccessNodeId>> run() {
+  std::vector<FusionPatterns> run() {
     candidates_.resize(region_.size());
     for (size_t n = region_.size(); n-- > 0;) {
       std::vector<Pattern> found = reduce(n, 0, consumers_[n].size());
       std::erase_if(found, [](const Pattern& pattern) { return pattern.nodes.size() < 2; });
       candidates_[n] = std::move(found);
     }
-    return partition(without_cycles(search()));
+    std::vector<FusionPatterns> ends;
+    for (std::vector<Pattern>& patterns : search()) {
+      ends.push_back(partition(without_cycles(std::move(patterns))));
+    }
+    return ends;
   }
 
  private:
@@ -166,7 +170,7 @@ class Explorer {
   };
 
   // Beam search over disjoint candidates, producers first.
-  std::vector<Pattern> search() const {
+  std::vector<std::vector<Pattern>> search() const {
     std::vector<Beam> beams = {{{}, std::vector<bool>(region_.size(), false), 0}};
     for (size_t n = 0; n < region_.size(); ++n) {
       if (candidates_[n].empty()) continue;
@@ -189,7 +193,9 @@ class Explorer {
       if (next.size() > kBeam) next.resize(kBeam);
       beams = std::move(next);
     }
-    return beams.front().patterns;
+    std::vector<std::vector<Pattern>> ends;
+    for (Beam& beam : beams) ends.push_back(std::move(beam.patterns));
+    return ends;
   }
 
   // Disjoint convex patterns can wait for each other: the cheapest goes until none does.
@@ -234,11 +240,11 @@ class Explorer {
     return done != all.size();
   }
 
-  std::vector<std::vector<AccessNodeId>> partition(const std::vector<Pattern>& patterns) const {
+  FusionPatterns partition(const std::vector<Pattern>& patterns) const {
     const std::vector<size_t> owner = owners(patterns);
     std::map<size_t, std::vector<AccessNodeId>> sets;
     for (size_t n = 0; n < region_.size(); ++n) sets[owner[n]].push_back(region_[n]);
-    std::vector<std::vector<AccessNodeId>> result;
+    FusionPatterns result;
     for (auto& [key, nodes] : sets) result.push_back(std::move(nodes));
     return result;
   }
@@ -255,10 +261,10 @@ class Explorer {
 
 }  // namespace
 
-std::vector<std::vector<AccessNodeId>> find_fusion_patterns(const AccessGraph& graph,
-                                                            const std::vector<AccessNodeId>& region,
-                                                            const std::vector<bool>& needed,
-                                                            const DeviceModel& device) {
+std::vector<FusionPatterns> find_fusion_patterns(const AccessGraph& graph,
+                                                 const std::vector<AccessNodeId>& region,
+                                                 const std::vector<bool>& needed,
+                                                 const DeviceModel& device) {
   return Explorer(graph, region, needed, device).run();
 }
 

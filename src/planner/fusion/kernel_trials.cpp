@@ -91,6 +91,43 @@ bool is_better(const PlanScore& a, const PlanScore& b) {
 
 namespace {
 
+// Kernels on the longest path to each.
+class Levels {
+ public:
+  explicit Levels(std::span<const TrialKernel* const> kernels)
+      : kernels_(kernels), levels_(kernels.size(), -1) {
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      for (const AccessValueId value : kernels[k]->writes) writers_.emplace(value, k);
+    }
+  }
+
+  std::vector<int> run() {
+    for (size_t k = 0; k < kernels_.size(); ++k) level(k);
+    return levels_;
+  }
+
+ private:
+  int level(size_t k) {
+    if (levels_[k] >= 0) return levels_[k];
+    int found = 0;
+    for (const AccessValueId value : kernels_[k]->reads) {
+      const auto writer = writers_.find(value);
+      if (writer != writers_.end() && writer->second != k) {
+        found = std::max(found, level(writer->second) + 1);
+      }
+    }
+    return levels_[k] = found;
+  }
+
+  const std::span<const TrialKernel* const> kernels_;
+  std::unordered_map<AccessValueId, size_t> writers_;
+  std::vector<int> levels_;
+};
+
+std::vector<int> levels_of(std::span<const TrialKernel* const> kernels) {
+  return Levels(kernels).run();
+}
+
 // Kernels of one level, those in one launch that packing takes together.
 double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device) {
   std::vector<Estimate> packed;
@@ -113,22 +150,16 @@ double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device)
 }  // namespace
 
 PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& device) {
-  std::unordered_map<AccessValueId, int> stored_at;
+  const std::vector<int> levels = levels_of(kernels);
   std::map<int, std::vector<Estimate>> packed;
   PlanScore sum;
   sum.kernels = kernels.size();
-  for (const TrialKernel* kernel : kernels) {
-    sum.bytes += kernel->bytes.bytes;
-    int level = 0;
-    for (const AccessValueId value : kernel->reads) {
-      const auto found = stored_at.find(value);
-      if (found != stored_at.end()) level = std::max(level, found->second + 1);
-    }
-    for (const AccessValueId value : kernel->writes) stored_at.emplace(value, level);
-    if (kernel->cooperative) {
-      sum.us += packed_us(std::array{kernel->estimate}, device);
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    sum.bytes += kernels[k]->bytes.bytes;
+    if (kernels[k]->cooperative) {
+      sum.us += packed_us(std::array{kernels[k]->estimate}, device);
     } else {
-      packed[level].push_back(kernel->estimate);
+      packed[levels[k]].push_back(kernels[k]->estimate);
     }
   }
   for (const auto& [level, estimates] : packed) sum.us += level_us(estimates, device);

@@ -58,6 +58,7 @@ struct PlanScore {
 // By time; within a thousandth by bytes, then by kernels: at batch 1 nearly every kernel sits on
 // the latency floor, and times alone do not discriminate.
 bool is_better(const PlanScore& a, const PlanScore& b);
+// Of kernels in any order, none of which waits for itself.
 PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& device);
 
 }  // namespace stitch

@@ -1,6 +1,7 @@
 #include "planner/fusion/work_items.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <set>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "graph/error.h"
 #include "planner/access/regions.h"
 #include "planner/fusion/fusion_stitching.h"
+#include "planner/fusion/kernel_trials.h"
 #include "planner/fusion/xla_fusion.h"
 #include "planner/kernel/contraction_kernel.h"
 #include "planner/structure/kernel_structure.h"
@@ -37,7 +39,7 @@ class ItemFinder {
   }
 
  private:
-  std::vector<WorkItem> sets() const {
+  std::vector<WorkItem> sets() {
     std::vector<WorkItem> items;
     int64_t fusions = 0;
     std::vector<Region> regions = depth_regions(graph_);
@@ -65,8 +67,7 @@ class ItemFinder {
           }
           break;
         case FusionMode::kFusionStitching:
-          for (std::vector<AccessNodeId>& nodes :
-               find_fusion_patterns(graph_, region.nodes, outside, *options_.device)) {
+          for (std::vector<AccessNodeId>& nodes : fastest_patterns(region, outside)) {
             items.push_back(set_of(std::move(nodes), false));
           }
           break;
@@ -77,6 +78,50 @@ class ItemFinder {
       }
     }
     return items;
+  }
+
+  // The latency evaluator decides between the ends of the beam search.
+  FusionPatterns fastest_patterns(const Region& region, const std::vector<bool>& outside) {
+    std::vector<FusionPatterns> ends =
+        find_fusion_patterns(graph_, region.nodes, outside, *options_.device);
+    if (ends.size() == 1) return std::move(ends.front());
+    if (!trials_) trials_.emplace(graph_, *options_.device);
+    std::optional<PlanScore> best_score;
+    size_t best = 0;
+    for (size_t e = 0; e < ends.size(); ++e) {
+      const PlanScore own = score_of(ends[e], outside);
+      if (best_score && !is_better(own, *best_score)) continue;
+      best_score = own;
+      best = e;
+    }
+    return std::move(ends[best]);
+  }
+
+  // As kernels that pass all between them through memory.
+  PlanScore score_of(const FusionPatterns& patterns, const std::vector<bool>& outside) {
+    std::vector<size_t> owner(node_count_, 0);
+    for (size_t p = 0; p < patterns.size(); ++p) {
+      for (const AccessNodeId node : patterns[p]) owner[node.index] = p + 1;
+    }
+    std::vector<bool> stored = outside;
+    for (const std::vector<AccessNodeId>& nodes : patterns) {
+      for (const AccessNodeId node : nodes) {
+        for (const AccessValueId source : sources_of(graph_, graph_.node(node))) {
+          const AccessNodeId producer = graph_.value(source).producer;
+          if (producer.valid() && owner[producer.index] != owner[node.index]) {
+            stored[source.index] = true;
+          }
+        }
+      }
+    }
+    std::vector<WorkItem> items;
+    for (const std::vector<AccessNodeId>& nodes : patterns) items.push_back(set_of(nodes, false));
+    store(items, stored);
+    std::vector<const TrialKernel*> kernels;
+    for (const WorkItem& item : items) {
+      for (const TrialKernel& kernel : trials_->kernels(item.request)) kernels.push_back(&kernel);
+    }
+    return score(kernels, *options_.device);
   }
 
   bool is_asked_for(const std::vector<AccessNodeId>& nodes) const {
@@ -300,6 +345,7 @@ class ItemFinder {
   const ContractionChoices& choices_;
   const WorkItemOptions& options_;
   const size_t node_count_;
+  std::optional<KernelTrials> trials_;
 };
 
 }  // namespace
