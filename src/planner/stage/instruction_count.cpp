@@ -2,21 +2,20 @@
 
 #include <set>
 
+#include "planner/cost/cost.h"
 #include "planner/structure/kernel_structure.h"
 
 namespace stitch {
 namespace {
 
-constexpr double kPerLoad = 2;  // address and load
-
-double weight_of(const AccessNode& node) {
-  return facts(node.op).weight + kPerLoad * static_cast<double>(node.operands.size());
+double slots_of(const DeviceModel& device, const AccessNode& node) {
+  return issue_slots(device, {.op = node.op, .loads = static_cast<double>(node.operands.size())});
 }
 
 }  // namespace
 
-double count_instructions(const KernelNodes& nodes, const Stage& stage, const Group& group,
-                          std::span<const Trace* const> traces) {
+double count_instructions(const KernelNodes& nodes, const DeviceModel& device, const Stage& stage,
+                          const Group& group, std::span<const Trace* const> traces) {
   const IndexPool& pool = nodes.pool();
   double group_points = 1;
   for (const auto* atoms : {&stage.mapping.rows, &stage.mapping.block_axes,
@@ -33,14 +32,14 @@ double count_instructions(const KernelNodes& nodes, const Stage& stage, const Gr
       }
       const AccessNode& node = nodes.graph().node(traced.node);
       elsewhere.insert(traced.node);
-      instructions += weight_of(node) * group_points * traced.repeats *
+      instructions += slots_of(device, node) * group_points * traced.repeats *
                       static_cast<double>(point_count(pool, node.reduced));
     }
   }
   for (const AccessNodeId id : group.nodes) {
     if (elsewhere.count(id) != 0 && at_home.count(id) == 0) continue;
     const AccessNode& node = nodes.graph().node(id);
-    instructions += weight_of(node) * static_cast<double>(point_count(pool, node.axes)) *
+    instructions += slots_of(device, node) * static_cast<double>(point_count(pool, node.axes)) *
                     static_cast<double>(point_count(pool, node.reduced));
   }
   return instructions;
