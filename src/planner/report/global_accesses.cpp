@@ -215,7 +215,10 @@ void AccessWalk::add_root(const Root& root) {
       if (!condition_of(node.guards, binding_, kAlways, condition)) return;
       const uint32_t exists = conjunction(kAlways, condition, false);
       const size_t operands = node.kind == AccessKind::kContraction ? 2 : 1;
+      const bool follows = root.cascade.rule != CascadeRule::kNone;
+      if (follows) kept_.insert(root.cascade.center);  // the running one
       for (size_t i = 0; i < operands; ++i) visit_read(node.operands[i], binding_, exists);
+      if (follows) kept_.erase(root.cascade.center);
       break;
     }
     case RootKind::kPlace: {
@@ -229,10 +232,11 @@ void AccessWalk::add_root(const Root& root) {
       const bool is_result = reduced_.contains(root.value);
       const size_t first = result_.accesses.size();
       if (!is_result) visit_own(root.value, kAlways);
-      // What only the first thread of a row stores, the compiler lets it alone load.
+      // What only the first thread of a row stores, the compiler lets it alone load, outside of
+      // loops.
       if (!result_.coordinates.column.valid()) {
         for (size_t a = first; a < result_.accesses.size(); ++a) {
-          result_.accesses[a].level = AccessLevel::kStep;
+          if (result_.accesses[a].loops.empty()) result_.accesses[a].level = AccessLevel::kStep;
         }
       }
       std::vector<ExprId> index;
