@@ -91,6 +91,12 @@ void ScopeWriter::decide_names() {
     }
     if (e.whole || !e.target.empty() || !e.name.empty()) named_[i] = 1;
   }
+  // What the `if` around a scope asks stands in front of it.
+  for (size_t s = 0; s < graph_.scopes.size(); ++s) {
+    for (const auto& [condition, negated] : scope_holds(ScopeId(s))) {
+      if (graph_.at(condition).scope == ScopeId(s)) named_[condition.index] = 0;
+    }
+  }
   // A value of an outer loop, or of all lanes alike, is computed where it belongs.
   const auto hoist = [&](ElementId id, ScopeId scope, bool lanes) {
     const Element& e = graph_.at(id);
