@@ -20,6 +20,13 @@ void line_each(CodeWriter& writer, const std::string& width, const std::string& 
   writer.line(fmt::format("for (int j = 0; j < {}; ++j) {}", width, line));
 }
 
+// 0 takes the place of an infinite maximum.
+bool shifts_by_finite(const Cascade& cascade) { return cascade.center != cascade.leader; }
+
+std::string_view shift_function(const Cascade& cascade) {
+  return shifts_by_finite(cascade) ? "stitch_finite_shift" : "stitch_exp_shift";
+}
+
 }  // namespace
 
 // ---- elements ---------------------------------------------------------------------------------
@@ -136,8 +143,8 @@ void GroupEmitter::carry(CodeWriter& writer, const Leader& leader) const {
   if (exponential) {
     if (rows) writer.line(fmt::format("float {}[{}];", leader.center, width));
     line_each(writer, width,
-              fmt::format("{}{}{} = stitch_exp_shift({}{});", rows ? "" : "const float ",
-                          leader.center, row, leader.name, row));
+              fmt::format("{}{}{} = {}({}{});", rows ? "" : "const float ", leader.center, row,
+                          shift_function(leader.cascade), leader.name, row));
   }
   const std::string added = fmt::format("{}.0f", rows ? 1 : group_.mapping.vector);
   for (const Reduce& reduce : reduces_) {
@@ -190,9 +197,12 @@ void GroupEmitter::combine_follower(CodeWriter& writer, const Reduce& reduce) co
   const std::string row = rows ? "[j]" : "";
   if (leader.cascade.rule == CascadeRule::kShiftedExp) {
     // Not a number where the whole row is -inf, as without the cascade.
+    const std::string shift = shifts_by_finite(leader.cascade)
+                                  ? fmt::format("stitch_finite_shift({}{})", leader.name, row)
+                                  : leader.name + row;
     line_each(writer, width,
-              fmt::format("{}{} *= stitch_exp_carry({}{}, {}{});", reduce.name, row, leader.own,
-                          row, leader.name, row));
+              fmt::format("{}{} *= stitch_exp_carry({}{}, {});", reduce.name, row, leader.own, row,
+                          shift));
     const std::string line = over_threads(reduce);
     if (!line.empty()) writer.line(line);
     return;

@@ -180,9 +180,7 @@ class Planner {
 
   void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
     for (const MatmulMatrix* matrix : {&layout.a, &layout.b, &layout.d}) buffers.of(matrix->value);
-    for (const AccessValueId added : {layout.c.value, layout.bias}) {
-      if (added.valid()) buffers.of(added);
-    }
+    if (layout.bias.valid()) buffers.of(layout.bias);
     steps_.push_back(
         {LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt, {}});
   }
@@ -251,9 +249,7 @@ double predicted_us(const Plan& plan) {
 }
 
 Plan make_plan(const Graph& graph, const PlanOptions& options) {
-  const DeviceModel& device = options.device_model
-                                  ? *options.device_model
-                                  : find_device(options.device, options.architecture);
+  const DeviceModel& device = find_device(options.device, options.architecture);
   Plan best = Planner(graph, options, device).run();
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();

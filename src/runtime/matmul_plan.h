@@ -51,7 +51,6 @@ class MatmulPlan {
   MatmulDescriptor matmul_ = nullptr;
   LayoutDescriptor left_ = nullptr;  // the library's first operand
   LayoutDescriptor right_ = nullptr;
-  LayoutDescriptor addend_ = nullptr;
   LayoutDescriptor result_ = nullptr;
   MatmulAlgorithm algorithm_ = {};
 };

@@ -25,12 +25,6 @@ std::set<std::filesystem::path> micro_graphs(const std::filesystem::path& corpus
   return files;
 }
 
-// 64 groups of 160 KB on 148 multiprocessors: two blocks that meet twice for each group (9.9 us)
-// are predicted to be slower than a second kernel that reads the groups again (9.5 us).
-bool reads_again(const std::filesystem::path& file, std::string_view device) {
-  return file.stem() == "groupnorm_silu" && device == "b200";
-}
-
 }  // namespace
 
 TEST_CASE("each micro graph is one kernel at the bound of its bytes", "[plan]") {
@@ -44,7 +38,7 @@ TEST_CASE("each micro graph is one kernel at the bound of its bytes", "[plan]") 
       options.device = device;
       const Plan plan = make_plan(graph, options);
       const PlanCounts counts = count_plan(plan);
-      CHECK(counts.kernels == (reads_again(file, device) ? 2 : 1));
+      CHECK(counts.kernels == 1);
       CHECK(counts.contractions == 0);
       CHECK(static_cast<double>(counts.bytes) <=
             kMostTraffic * static_cast<double>(counts.compulsory_bytes));

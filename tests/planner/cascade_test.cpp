@@ -12,36 +12,26 @@ using namespace stitch;
 
 namespace {
 
+std::string matrix(int rows, int columns) { return fmt::format("f32[{},{}]", rows, columns); }
+
 // %x, its maximum %m and %d = x - max; `body` computes the terms %t.
-std::string shifted_graph(const std::string& body) {
-  return R"(graph "g" {
-  input %x "x" : f32[256,200000]
-  input %w "w" : f32[256,200000]
-  %m = reduce(%x) {kind=max, axes=[1]}
-  %mb = broadcast(%m) {axes=[0]} : f32[256,200000]
-  %d = sub(%x, %mb)
-)" + body +
-         R"(
-  %s = reduce(%t) {kind=sum, axes=[1]}
-  output "y" %s
-})";
+std::string shifted_graph(const std::string& body, int rows = 256, int columns = 200000) {
+  const std::string type = matrix(rows, columns);
+  return "graph \"g\" {\n  input %x \"x\" : " + type + "\n  input %w \"w\" : " + type +
+         "\n  %m = reduce(%x) {kind=max, axes=[1]}\n  %mb = broadcast(%m) {axes=[0]} : " + type +
+         "\n  %d = sub(%x, %mb)\n" + body +
+         "\n  %s = reduce(%t) {kind=sum, axes=[1]}\n  output \"y\" %s\n}";
 }
 
-std::string variance_graph(const std::string& divisor, const std::string& square) {
-  return R"(graph "g" {
-  input %x "x" : f32[256,200000]
-  %s = reduce(%x) {kind=sum, axes=[1]}
-  %n = constant {f32[] )" +
-         divisor + R"(}
-  %nb = broadcast(%n) {axes=[]} : f32[256]
-  %m = div(%s, %nb)
-  %mb = broadcast(%m) {axes=[0]} : f32[256,200000]
-  %d = sub(%x, %mb)
-)" + square +
-         R"(
-  %r = reduce(%q) {kind=sum, axes=[1]}
-  output "y" %r
-})";
+std::string variance_graph(const std::string& divisor, const std::string& square, int rows = 256,
+                           int columns = 200000) {
+  const std::string type = matrix(rows, columns);
+  return "graph \"g\" {\n  input %x \"x\" : " + type +
+         "\n  %s = reduce(%x) {kind=sum, axes=[1]}\n  %n = constant {f32[] " + divisor +
+         "}\n  %nb = broadcast(%n) {axes=[]} : f32[" + std::to_string(rows) +
+         "]\n  %m = div(%s, %nb)\n  %mb = broadcast(%m) {axes=[0]} : " + type +
+         "\n  %d = sub(%x, %mb)\n" + square +
+         "\n  %r = reduce(%q) {kind=sum, axes=[1]}\n  output \"y\" %r\n}";
 }
 
 CascadeRule rule_of(const std::string& graph) {
@@ -114,6 +104,41 @@ TEST_CASE("a logsumexp and a variance of long rows read them once") {
     CHECK(moved_bytes(*planned) == int64_t{256} * (200000 + 1) * 4);
     CHECK(compulsory_bytes(*planned) == moved_bytes(*planned));
   }
+}
+
+TEST_CASE("a logsumexp and a variance of few long rows read them once, with one ticket") {
+  for (const auto& [text, elements] :
+       {std::pair(shifted_graph("  %t = exp(%d)", 8, 500000), int64_t{8} * 500000),
+        std::pair(variance_graph("300000", "  %q = mul(%d, %d)", 16, 300000),
+                  int64_t{16} * 300000)}) {
+    const auto planned = plan_text_graph(text);
+    REQUIRE(planned->plan.steps.size() == 1);
+    CHECK(planned->problems() == std::vector<std::string>());
+    const Kernel& kernel = *planned->kernels()[0];
+    CHECK(kernel.bytes.compulsory - elements * 4 <= 16 * 4);
+    CHECK((moved_bytes(*planned) - compulsory_bytes(*planned)) * 200 < elements * 4);
+    REQUIRE(kernel.parts.at(0).stages.size() == 2);
+    CHECK(kernel.parts[0].stages[1].before == Separation::kTicket);
+    CHECK_FALSE(kernel.cooperative);
+  }
+}
+
+TEST_CASE("a softmax of one long row is one kernel whose blocks meet once") {
+  for (const int columns : {131072, 131073, 4 * 32768 + 4, 1000000}) {
+    const auto planned = plan_text_graph(softmax_graph(1, columns));
+    INFO(columns);
+    REQUIRE(planned->plan.steps.size() == 1);
+    CHECK(planned->problems() == std::vector<std::string>());
+    const Kernel& kernel = *planned->kernels()[0];
+    CHECK((moved_bytes(*planned) - compulsory_bytes(*planned)) * 200 < int64_t{columns} * 4);
+    REQUIRE(kernel.parts.at(0).stages.size() == 2);
+    CHECK(kernel.parts[0].stages[1].before == Separation::kRowBarrier);
+  }
+  // No multiprocessor holds its part: it is read again behind the barrier.
+  const auto streamed = plan_text_graph(softmax_graph(1, 16000000));
+  REQUIRE(streamed->plan.steps.size() == 1);
+  CHECK(streamed->kernels()[0]->parts.at(0).stages.size() == 2);
+  CHECK((moved_bytes(*streamed) - int64_t{3} * 16000000 * 4) < 16000000 / 200);
 }
 
 TEST_CASE("a cascade comes back from the plan's text, and a wrong one is found") {

@@ -101,13 +101,13 @@ TEST_CASE("statistics of a batch norm and its result are one kernel") {
   CHECK(channels->kernels()[0]->bytes.bytes == channels->kernels()[0]->bytes.compulsory);
   CHECK_FALSE(channels->kernels()[0]->cooperative);
 
-  // Few channels: blocks share one, meet twice, and the first of them stores the statistics.
+  // Few channels: blocks share one, meet once, and the first of them stores the statistics.
   const auto shared = plan_text_graph(batch_norm_graph(64, 3, 9216));
   REQUIRE(shared->plan.steps.size() == 1);
   CHECK(shared->problems().empty());
   const Kernel& kernel = *shared->kernels()[0];
   CHECK(kernel.cooperative);
-  REQUIRE(kernel.parts.at(0).stages.size() == 3);
+  REQUIRE(kernel.parts.at(0).stages.size() == 2);
   const int64_t scratch = kernel.bytes.bytes - kernel.bytes.compulsory;
   CHECK(kernel.bytes.compulsory == (2 * 64 * 3 * 9216 + 2 * 3) * 4);
   CHECK(scratch * 50 < kernel.bytes.compulsory);
@@ -306,22 +306,20 @@ TEST_CASE("a matrix product by the library is a call between buffers") {
   CHECK(std::get<LibraryMatmul>(planned->plan.steps[0]).layout.m == 200);
 }
 
-TEST_CASE("blocks that share a row exchange its sums at a barrier and keep their part of the row") {
+TEST_CASE("blocks that share a row meet once for its maximum and sum and keep their part of it") {
   const auto planned = plan_text_graph(softmax_graph(4, 131072));
   REQUIRE(planned->plan.steps.size() == 1);
   CHECK(planned->problems().empty());
   const Kernel& kernel = *planned->kernels()[0];
   const std::vector<Stage>& stages = kernel.parts.at(0).stages;
-  REQUIRE(stages.size() == 3);
-  for (size_t s = 1; s < stages.size(); ++s) {
-    CHECK(stages[s].before == Separation::kRowBarrier);
-    CHECK(stages[s].split_axes == stages[0].mapping.block_axes);
-    CHECK(stages[s].counter == static_cast<int>(s - 1) * 4);
-  }
+  REQUIRE(stages.size() == 2);
+  CHECK(stages[1].before == Separation::kRowBarrier);
+  CHECK(stages[1].split_axes == stages[0].mapping.block_axes);
+  CHECK(stages[1].counter == 0);
   CHECK(kernel.cooperative);
-  CHECK(kernel.counters == 2 * 4);
+  CHECK(kernel.counters == 4);
   CHECK(kernel.bytes.bytes * 100 < kernel.bytes.compulsory * 102);
-  CHECK(places_of_kind(kernel, PlaceKind::kRegisterArray) == 2);
+  CHECK(places_of_kind(kernel, PlaceKind::kRegisterArray) == 1);
   CHECK(places_of_kind(kernel, PlaceKind::kScratch) == 2);
   // The twin waits for nothing.
   REQUIRE(kernel.twin.size() == 1);

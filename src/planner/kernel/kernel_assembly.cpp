@@ -43,7 +43,6 @@ std::vector<Stage> stages_of(const BuiltStage& built, const RowExchange& exchang
     if (g == 0 || borders.count(g) != 0) {
       Stage stage = built.stage;
       stage.groups.clear();
-      stage.guards = exchange.guards;
       if (g > 0) {
         stage.before = Separation::kRowBarrier;
         stage.split_axes = exchange.parts;
@@ -88,13 +87,16 @@ BuiltKernel KernelAssembly::one_stage(const KernelStructure& structure) {
 }
 
 BuiltKernel KernelAssembly::with_ticket(const KernelStructure& structure,
-                                        const std::vector<AtomId>& split_axes) {
+                                        const RowExchange& exchange) {
+  const std::vector<AtomId>& split_axes = exchange.parts;
   StageRequest request = stage_request();
   request.block_axes = split_axes;
+  request.guards = exchange.guards;
   BuiltStage first = build(structure, structure.clusters[0], request);
   request.scratch = pass_on(structure, 0, first);
   request.block = first.block;
   request.block_axes.clear();
+  request.guards.clear();
   request.like = split_axes.empty() ? nullptr : &first.stage.mapping;
   request.all_rows = split_axes.empty();
   BuiltStage last = build(structure, structure.clusters[1], request);
@@ -109,6 +111,7 @@ BuiltKernel KernelAssembly::with_row_barriers(const KernelStructure& structure,
   StageRequest request = stage_request();
   request.block_axes = exchange.parts;
   request.exchanged = exchange.exchanged;
+  request.guards = exchange.guards;
   BuiltStage built = build_stage(nodes_, structure, structure.clusters.front(), request);
   for (const AccessValueId value : exchange.exchanged) add_scratch(built, value);
   charge(built);

@@ -36,8 +36,8 @@ class KernelAssembly {
   // One set of rows.
   BuiltKernel one_stage(const KernelStructure& structure);
   // Two levels; the block that arrives last does the second: of each tile of rows where a row was
-  // split along `split_axes`, of the whole grid where that is empty.
-  BuiltKernel with_ticket(const KernelStructure& structure, const std::vector<AtomId>& split_axes);
+  // split, of the whole grid where none was.
+  BuiltKernel with_ticket(const KernelStructure& structure, const RowExchange& exchange);
   // One level whose blocks share rows; all stages have one mapping, each begins where results of
   // other blocks are read.
   BuiltKernel with_row_barriers(const KernelStructure& structure, const RowExchange& exchange);

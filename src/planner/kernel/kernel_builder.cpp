@@ -55,11 +55,12 @@ class Building {
 
   Built one_level() {
     const bool splits = request_.techniques.has(Technique::kAdaptiveMapping);
-    const std::vector<AtomId> split_axes =
-        splits ? split_reductions(nodes_, structure_, device_) : std::vector<AtomId>();
-    if (!split_axes.empty()) {
-      structure_ = find_structure(nodes_, stored_);
-      return assembly().with_ticket(structure_, split_axes);
+    if (splits) {
+      const RowExchange exchange = split_reductions(nodes_, structure_, device_);
+      if (!exchange.parts.empty()) {
+        structure_ = find_structure(nodes_, stored_);
+        return assembly().with_ticket(structure_, exchange);
+      }
     }
     if (const std::optional<Turn> turn = find_turn(nodes_, structure_)) {
       if (request_.block == 0 || request_.block == kTurnBlock) return assembly().turn(*turn);

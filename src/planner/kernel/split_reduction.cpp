@@ -1,10 +1,13 @@
 #include "planner/kernel/split_reduction.h"
 
 #include <algorithm>
+#include <map>
 
 #include "planner/cost/cost.h"
+#include "planner/kernel/split_cascade.h"
 #include "planner/stage/mapping_choice.h"
 #include "planner/stage/stage_geometry.h"
+#include "planner/structure/cascade.h"
 
 namespace stitch {
 namespace {
@@ -46,17 +49,21 @@ class Splitter {
         structure_(structure),
         cluster_(structure.clusters.front()),
         device_(device),
-        geometry_(find_geometry(nodes, structure, cluster_)) {}
+        geometry_(find_geometry(nodes, structure, cluster_)) {
+    find_cascades();
+  }
 
-  std::vector<AtomId> run() {
-    if (!find_columns() || somebody_waits()) return {};
-    const std::vector<AtomId> atoms = split_atoms(splits_for_ticket());
-    if (atoms.empty()) return {};
+  RowExchange run() {
+    RowExchange exchange;
+    if (!find_columns() || somebody_waits()) return exchange;
+    exchange.parts = split_atoms(splits_for_ticket());
+    if (exchange.parts.empty()) return exchange;
+    exchange.guards = guards_;
     for (const AccessNodeId reduce : reduces()) {
-      nodes_.split_reduce(reduce, atoms, guards_);
-      join_in_every_thread(reduce, atoms);
+      exchange.exchanged.push_back(split(reduce, exchange.parts));
+      join_in_every_thread(reduce, exchange.parts);
     }
-    return atoms;
+    return exchange;
   }
 
   RowExchange run_waiting() {
@@ -66,7 +73,7 @@ class Splitter {
     if (exchange.parts.empty()) return exchange;
     exchange.guards = guards_;
     for (const AccessNodeId reduce : reduces()) {
-      exchange.exchanged.push_back(nodes_.split_reduce(reduce, exchange.parts, guards_));
+      exchange.exchanged.push_back(split(reduce, exchange.parts));
       // Every block of the row joins all parts: a loop over them, not over what the block owns.
       nodes_.rename_reduced(reduce);
       join_in_every_thread(reduce, exchange.parts);
@@ -75,6 +82,38 @@ class Splitter {
   }
 
  private:
+  // Sums that wait for no more than the reduce that they can follow.
+  void find_cascades() {
+    std::vector<AccessNodeId> leaders;
+    for (const size_t i : cluster_.roots) {
+      const StructureRoot& root = structure_.roots[i];
+      if (root.kind != RootKind::kReduce) continue;
+      for (const AccessNodeId leader : leaders) {
+        const Cascade cascade = find_cascade(nodes_.graph(), root.node, leader);
+        const bool waits_for_more =
+            std::any_of(root.trace.placed.begin(), root.trace.placed.end(),
+                        [&](const TracedRead& read) { return read.value != cascade.leader; });
+        if (cascade.rule == CascadeRule::kNone || waits_for_more) continue;
+        cascades_.emplace(root.node, cascade);
+        break;
+      }
+      if (cascades_.count(root.node) == 0) leaders.push_back(root.node);
+    }
+  }
+
+  // Returns the results per part.
+  AccessValueId split(AccessNodeId reduce, const std::vector<AtomId>& parts) {
+    const AccessValueId whole = nodes_.graph().node(reduce).results.front();
+    const auto cascade = cascades_.find(reduce);
+    const AccessValueId part =
+        cascade == cascades_.end()
+            ? nodes_.split_reduce(reduce, parts, guards_)
+            : split_follower(nodes_, {reduce, cascade->second, parts_.at(cascade->second.leader),
+                                      parts, guards_});
+    parts_.emplace(whole, part);
+    return part;
+  }
+
   // Few parts are read by every thread that needs their sum: no second exchange.
   void join_in_every_thread(AccessNodeId whole, const std::vector<AtomId>& parts) {
     if (point_count(nodes_.pool(), parts) <= kMostPartsPerThread) nodes_.mark_inline(whole);
@@ -99,12 +138,15 @@ class Splitter {
     return !columns_.empty();
   }
 
-  // Another reduce or a value at every column needs a result.
+  // A reduce that cannot follow, or a value at every column, needs a result.
   bool somebody_waits() const {
     for (const size_t i : cluster_.roots) {
       const StructureRoot& root = structure_.roots[i];
       if (root.kind == RootKind::kStore && root.space.size() != cluster_.rows.size()) return true;
-      if (root.kind == RootKind::kReduce && !root.trace.placed.empty()) return true;
+      if (root.kind == RootKind::kReduce && !root.trace.placed.empty() &&
+          cascades_.count(root.node) == 0) {
+        return true;
+      }
     }
     return false;
   }
@@ -195,12 +237,14 @@ class Splitter {
   const StageGeometry geometry_;
   std::vector<AtomId> columns_;
   std::vector<Guard> guards_;
+  std::map<AccessNodeId, Cascade> cascades_;      // by the node that follows
+  std::map<AccessValueId, AccessValueId> parts_;  // of the results of reduces
 };
 
 }  // namespace
 
-std::vector<AtomId> split_reductions(KernelNodes& nodes, const KernelStructure& structure,
-                                     const DeviceModel& device) {
+RowExchange split_reductions(KernelNodes& nodes, const KernelStructure& structure,
+                             const DeviceModel& device) {
   return Splitter(nodes, structure, device).run();
 }
 

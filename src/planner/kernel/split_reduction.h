@@ -3,6 +3,9 @@
 //
 //   sum over c of x[r,c], 64 rows   ->   p[r,s] = sum over i of x[r, s*n + i],  sum over s of
 //   p[r,s]
+//
+// A sum that can follow another reduce is split with it (kernel/split_cascade.h): it waits for
+// nothing but its own block.
 #pragma once
 #include <vector>
 
@@ -12,18 +15,18 @@
 namespace stitch {
 
 // Splits every reduce of the kernel's one cluster where its rows leave most of the device idle and
-// nothing in the kernel but values per row waits for the results. Returns the atoms that tell the
-// parts of a row apart, outer first; empty when nothing was split.
-std::vector<AtomId> split_reductions(KernelNodes& nodes, const KernelStructure& structure,
-                                     const DeviceModel& device);
-
-// The same where later columns wait for the results: the blocks of a row exchange their parts at
-// barriers, one per reduction. Only where all blocks are resident. Empty when nothing was split.
+// nothing in the kernel but values per row, and sums that follow, waits for the results. Returns
+// the atoms that tell the parts of a row apart, outer first; empty when nothing was split.
 struct RowExchange {
   std::vector<AtomId> parts;             // of a row, outer first
   std::vector<AccessValueId> exchanged;  // results per part
   std::vector<Guard> guards;             // of a ragged split
 };
+RowExchange split_reductions(KernelNodes& nodes, const KernelStructure& structure,
+                             const DeviceModel& device);
+
+// The same where later columns wait for the results: the blocks of a row exchange their parts at
+// barriers, one per reduction that follows no other. Only where all blocks are resident.
 RowExchange split_waiting_reductions(KernelNodes& nodes, const KernelStructure& structure,
                                      const DeviceModel& device);
 

@@ -36,8 +36,11 @@ struct StepEnds {
 
 class EdgeFinder {
  public:
-  EdgeFinder(const Plan& plan, const DeviceModel& device, std::string_view otherwise)
-      : plan_(plan), otherwise_(otherwise), device_(device), holder_(plan.graph.values.size()) {
+  EdgeFinder(const Plan& plan, std::string_view otherwise)
+      : plan_(plan),
+        otherwise_(otherwise),
+        device_(find_device(plan.device, plan.architecture)),
+        holder_(plan.graph.values.size()) {
     for (size_t b = plan.buffers.size(); b-- > 0;) {
       if (plan.buffers[b].value.valid()) holder_[plan.buffers[b].value.index] = BufferId(b);
     }
@@ -70,8 +73,7 @@ class EdgeFinder {
       return ends;
     }
     const MatmulLayout& layout = std::get<LibraryMatmul>(step).layout;
-    for (const AccessValueId value :
-         {layout.a.value, layout.b.value, layout.c.value, layout.bias}) {
+    for (const AccessValueId value : {layout.a.value, layout.b.value, layout.bias}) {
       add_read(value, layout.node, ends);
     }
     if (const BufferId result = holder(layout.d.value); result.valid()) {
@@ -159,8 +161,8 @@ class EdgeFinder {
     if (from == nullptr && to == nullptr) return "both are library calls";
     if (to == nullptr) return "a library call takes its operands from memory";
     if (from == nullptr) {
-      return "a library call leaves its result in memory, and takes in no more than a factor, a "
-             "bias row and a sum that is stored in any case";
+      return "a library call leaves its result in memory, and takes in no more than a bias row and "
+             "a factor";
     }
     if (holds_contraction(*from) && holds_contraction(*to)) return "both are contractions";
     if (holds_contraction(*from)) {
@@ -278,9 +280,8 @@ std::string short_name(const Step& step) {
 
 }  // namespace
 
-std::vector<PlanEdge> plan_edges(const Plan& plan, const DeviceModel& device,
-                                 std::string_view otherwise) {
-  return EdgeFinder(plan, device, otherwise).run();
+std::vector<PlanEdge> plan_edges(const Plan& plan, std::string_view otherwise) {
+  return EdgeFinder(plan, otherwise).run();
 }
 
 std::string step_name(const Plan& plan, const Step& step) {

@@ -38,14 +38,16 @@ int lanes_per_row(const MappingProblem& problem, int64_t vector) {
   return best;
 }
 
-// Whole warps when a lane would hold too much, or when the rows do not fill the device.
+// Whole warps when a lane would hold too much, or when the rows do not fill the device: with blocks
+// of 256, or with large ones where each has a multiprocessor to itself.
 int threads_for_row(const MappingProblem& problem, const DeviceModel& device, int64_t vector) {
   int threads = lanes_per_row(problem, vector);
   const int limit = problem.block != 0 ? problem.block : kLargestBlock;
   const int arrays = std::max(problem.live_arrays, 1);
+  const int block = problem.waits ? kLargestBlock : kBlock;
   while (threads < limit && steps_of(problem, threads, vector) > 1) {
     const bool full = steps_of(problem, threads, vector) * vector * arrays > kMostRowElements;
-    const bool idle = threads < kBlock && all_rows(problem) * threads / kBlock < device.sm_count;
+    const bool idle = threads < block && all_rows(problem) * threads / block < device.sm_count;
     if (!full && !idle) break;
     threads *= 2;
   }

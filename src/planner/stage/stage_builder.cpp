@@ -28,7 +28,7 @@ class StageBuilder {
         geometry_(make_geometry(nodes, structure, cluster, request)),
         grouper_(nodes, structure, cluster, geometry_) {
     for (const AccessValueId value : request.scratch) grouper_.add_available(value);
-    if (!request.exchanged.empty()) grouper_.set_shared_axes(request.block_axes);
+    if (!request.exchanged.empty()) grouper_.set_exchange(request.block_axes, request.exchanged);
     grouper_.set_merges_dominants(request.techniques.has(Technique::kDominantMerging));
   }
 
@@ -75,6 +75,7 @@ class StageBuilder {
     problem.has_reduce = cluster_.has_reduce;
     problem.live_arrays = groups_.live_arrays + swept_sums();
     problem.block = request_.block;
+    problem.waits = !request_.exchanged.empty();
     problem.adaptive = request_.techniques.has(Technique::kAdaptiveMapping);
     const int64_t widest = std::max<int64_t>(kVectorBytes / geometry_.largest_element, 1);
     if (geometry_.main.linear.valid()) {
@@ -82,11 +83,19 @@ class StageBuilder {
         problem.row_vector =
             vector_width(nodes_.graph(), geometry_.main.linear, geometry_.rows.back(), widest);
       } else if (const StageGroup* group = widest_group()) {
-        problem.column_vector =
-            vector_width(nodes_.graph(), geometry_.main.linear, group->columns.back(), widest);
+        problem.column_vector = whole_vector(
+            vector_width(nodes_.graph(), geometry_.main.linear, group->columns.back(), widest));
       }
     }
     return problem;
+  }
+
+  // No guard of the stage may divide a vector.
+  int64_t whole_vector(int64_t vector) const {
+    for (const Guard& guard : request_.guards) {
+      while (guard.low % vector != 0 || guard.high % vector != 0) vector /= 2;
+    }
+    return vector;
   }
 
   const StageGroup* widest_group() const {
@@ -136,7 +145,7 @@ class StageBuilder {
     numbers_ = choose_mapping(wanted, *request_.device);
     set_passes();
     const bool one_row = wanted.lanes_along_rows || numbers_.rows_per_thread == 1;
-    if (one_row && request_.exchanged.empty()) grouper_.follow(groups_);
+    if (one_row) grouper_.follow(groups_);
   }
 
   // Tiles of rows that a block does one after another.
@@ -223,6 +232,7 @@ class StageBuilder {
     mapping.kind = !cluster_.has_reduce && geometry_.lanes_along_rows ? MappingKind::kLoop
                    : geometry_.lanes_along_rows                       ? MappingKind::kColumn
                                                                       : MappingKind::kRow;
+    built_.stage.guards = request_.guards;
     mapping.block_axes = request_.block_axes;
     mapping.grid_y = point_count(nodes_.pool(), request_.block_axes);
     mapping.rows = geometry_.rows;
@@ -279,11 +289,13 @@ class StageBuilder {
     built_.stage.groups.push_back(std::move(group));
   }
 
-  // The blocks of a row meet before the first group that reads what they have exchanged.
+  // The blocks of a row meet before the first group that reads what others of them have exchanged.
   void note_exchange(const StageGroup& group) {
     const bool waits = std::any_of(group.roots.begin(), group.roots.end(), [&](const auto& root) {
-      return std::any_of(root.trace.placed.begin(), root.trace.placed.end(),
-                         [&](const TracedRead& read) { return unmet_.count(read.value) != 0; });
+      return std::any_of(
+          root.trace.placed.begin(), root.trace.placed.end(), [&](const TracedRead& read) {
+            return unmet_.count(read.value) != 0 && !is_own_index(nodes_, read.value, read.index);
+          });
     });
     if (waits) {
       built_.exchanges.push_back(built_.stage.groups.size());
@@ -307,8 +319,7 @@ class StageBuilder {
     request_.traffic->end_group();
     std::vector<const Trace*> traces;
     for (const StageRoot& root : from.roots) traces.push_back(&root.trace);
-    built_.instructions +=
-        count_instructions(nodes_, *request_.device, built_.stage, group, traces);
+    built_.instructions += count_instructions(nodes_, built_.stage, group, traces);
   }
 
   // Arrays are read at the columns at which they were written: one vector for equal columns.

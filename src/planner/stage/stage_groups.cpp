@@ -75,7 +75,24 @@ int StageGrouper::depth_of(const Trace& trace) const {
   int depth = 0;
   for (const TracedRead& read : trace.placed) {
     const auto found = available_.find(read.value);
-    if (found != available_.end()) depth = std::max(depth, found->second);
+    if (found == available_.end()) continue;
+    const bool of_others =
+        exchanged_.count(read.value) != 0 && !is_own_index(nodes_, read.value, read.index);
+    depth = std::max(depth, of_others ? meeting_depth(read.value) : found->second);
+  }
+  return depth;
+}
+
+// Blocks meet once for a result and for those that follow it in the block that computes it.
+int StageGrouper::meeting_depth(AccessValueId value) const {
+  const int depth = available_.at(value);
+  for (const size_t i : cluster_.roots) {
+    const StructureRoot& root = structure_.roots[i];
+    if (exchanged_.count(root.value) == 0 || root.trace.placed.empty()) continue;
+    if (std::all_of(root.trace.placed.begin(), root.trace.placed.end(),
+                    [&](const TracedRead& read) { return read.value == value; })) {
+      return depth + 1;
+    }
   }
   return depth;
 }

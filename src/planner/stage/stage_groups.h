@@ -5,6 +5,7 @@
 //                                  group 2  store exp[c] / sum
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,11 @@ class StageGrouper {
   // Else every root is a group by itself.
   void set_merges_dominants(bool merges) { merges_dominants_ = merges; }
 
-  // Atoms that tell apart the blocks which share a row.
-  void set_shared_axes(std::vector<AtomId> axes) { shared_axes_ = std::move(axes); }
+  // Blocks share a row: the atoms that tell them apart, and the results that they exchange.
+  void set_exchange(std::vector<AtomId> axes, const std::vector<AccessValueId>& exchanged) {
+    shared_axes_ = std::move(axes);
+    exchanged_.insert(exchanged.begin(), exchanged.end());
+  }
 
   StageGroups find();
   // Where no row is kept: sums join the group of the reduce that they can follow, so that the row
@@ -81,6 +85,7 @@ class StageGrouper {
   void place_row_values();
   void consider_row_value(const Piece& piece, const std::vector<AtomId>& columns);
   int depth_of(const Trace& trace) const;
+  int meeting_depth(AccessValueId value) const;
   Trace trace(const StageRoot& root);
   void add(StageGroups& groups, StageRoot root, const std::vector<AtomId>& columns) const;
   bool can_follow(const StageRoot& root, const Cascade& cascade, int depth) const;
@@ -99,6 +104,7 @@ class StageGrouper {
   // Depth from which a row value or the result of a reduce can be read.
   std::unordered_map<AccessValueId, int> available_;
   std::vector<AtomId> shared_axes_;
+  std::unordered_set<AccessValueId> exchanged_;
   bool merges_dominants_ = true;
   std::vector<AccessValueId> row_values_;         // topological
   std::unordered_map<AccessValueId, bool> kept_;  // true: also read at other columns

@@ -1,9 +1,11 @@
 #include "planner/structure/cascade.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
+#include "planner/access/address.h"
 #include "planner/structure/kernel_structure.h"
 
 namespace stitch {
@@ -25,7 +27,7 @@ bool runs_in_f32(const AccessGraph& graph, const AccessNode& node) {
 
 class CascadeFinder {
  public:
-  CascadeFinder(const AccessGraph& graph, const AccessNode& leader)
+  CascadeFinder(AccessGraph& graph, const AccessNode& leader)
       : graph_(graph), leader_(leader), result_(leader.results.front()) {}
 
   // f(x, m') = f(x, m) * exp(m - m') for the value read.
@@ -69,6 +71,9 @@ class CascadeFinder {
     return distance->operands[1].pieces.front().source;
   }
 
+  // What all exponentials are shifted by: the maximum, or 0 in place of an infinite one.
+  AccessValueId shift() const { return shift_; }
+
  private:
   // What computes the value at the reader's own point; null where it is moved or not element-wise.
   const AccessNode* inline_producer(const Read& read) const {
@@ -94,16 +99,37 @@ class CascadeFinder {
     const AccessNode* node = inline_producer(read);
     if (node == nullptr) return false;
     if (node->op == Op::k_cast) return to_float(*node) && is_shifted(node->operands[0]);
-    return node->op == Op::k_sub && node->operands[0] == leader_.operands[0] &&
-           reads_result(node->operands[1]);
+    if (node->op != Op::k_sub || !(node->operands[0] == leader_.operands[0])) return false;
+    const Read& maximum = node->operands[1];
+    if (!reads_result(maximum) && !is_finite_result(maximum)) return false;
+    const AccessValueId source = maximum.pieces.front().source;
+    if (!shift_.valid()) shift_ = source;
+    return shift_ == source;
+  }
+
+  // select(|m| < inf, m, 0)
+  bool is_finite_result(const Read& read) const {
+    const AccessNode* const choice = inline_producer(read);
+    if (choice == nullptr || choice->op != Op::k_select) return false;
+    const AccessNode* const finite = inline_producer(choice->operands[0]);
+    if (finite == nullptr || finite->op != Op::k_compare) return false;
+    const auto* attributes = std::get_if<CompareAttributes>(&finite->attributes);
+    const AccessNode* const size = inline_producer(finite->operands[0]);
+    return attributes != nullptr && attributes->kind == CompareKind::kLt && size != nullptr &&
+           size->op == Op::k_abs && reads_result(size->operands[0]) &&
+           literal(finite->operands[1]) ==
+               std::optional<double>(std::numeric_limits<double>::infinity()) &&
+           reads_result(choice->operands[1]) &&
+           literal(choice->operands[2]) == std::optional<double>(0.0);
   }
 
   bool is_mean(const AccessNode& node) const {
     const double count = static_cast<double>(point_count(graph_.pool, leader_.reduced));
     if (node.op == Op::k_div && reads_result(node.operands[0])) {
       const std::optional<double> divisor = literal(node.operands[1]);
-      return divisor && *divisor == count;
+      return is_count(node.operands[1]) || (leader_.guards.empty() && divisor && *divisor == count);
     }
+    if (!leader_.guards.empty()) return false;
     if (node.op != Op::k_mul) return false;
     for (const size_t sum : {0, 1}) {
       if (!reads_result(node.operands[sum])) continue;
@@ -111,6 +137,13 @@ class CascadeFinder {
       if (factor && std::abs(*factor * count - 1) < kCountRounding) return true;
     }
     return false;
+  }
+
+  bool is_count(const Read& read) const {
+    if (read.pieces.size() != 1 || !is_aligned(graph_, read.pieces.front())) return false;
+    const AccessNodeId producer = graph_.value(read.pieces.front().source).producer;
+    if (!producer.valid() || graph_.node(producer).kind != AccessKind::kIndex) return false;
+    return graph_.node(producer).expression == existing_points(graph_, leader_);
   }
 
   std::optional<double> literal(const Read& read) const {
@@ -142,32 +175,55 @@ class CascadeFinder {
     return found;
   }
 
-  const AccessGraph& graph_;
+  AccessGraph& graph_;
   const AccessNode& leader_;
   const AccessValueId result_;
+  AccessValueId shift_;
   std::map<AccessValueId, bool> depends_;
 };
 
 }  // namespace
 
-Cascade find_cascade(const AccessGraph& graph, AccessNodeId follower, AccessNodeId leader) {
+Cascade find_cascade(AccessGraph& graph, AccessNodeId follower, AccessNodeId leader) {
   const AccessNode& sum = graph.node(follower);
   const AccessNode& first = graph.node(leader);
   const std::optional<ReduceKind> kind = reduce_kind(first);
   if (reduce_kind(sum) != ReduceKind::kSum || !kind) return {};
   if (sum.reduced != first.reduced || sum.axes != first.axes) return {};
-  if (!sum.guards.empty() || !first.guards.empty()) return {};
+  if (!(sum.guards == first.guards)) return {};
   if (!runs_in_f32(graph, sum) || !runs_in_f32(graph, first)) return {};
   CascadeFinder finder(graph, first);
   const AccessValueId result = first.results.front();
   if (*kind == ReduceKind::kMax && finder.scales(sum.operands[0])) {
-    return {CascadeRule::kShiftedExp, result, result};
+    return {CascadeRule::kShiftedExp, result, finder.shift()};
   }
-  if (*kind == ReduceKind::kSum) {
+  if (*kind == ReduceKind::kSum && existing_points(graph, first).valid()) {
     const std::optional<AccessValueId> center = finder.center_of_square(sum.operands[0]);
     if (center) return {CascadeRule::kSquaredDistance, result, *center};
   }
   return {};
+}
+
+ExprId existing_points(AccessGraph& graph, const AccessNode& reduce) {
+  IndexPool& pool = graph.pool;
+  const int64_t points = point_count(pool, reduce.reduced);
+  if (reduce.guards.empty()) return pool.constant(points);
+  // part * n + i < extent with i < n: min(extent - part * n, n) of the i exist.
+  const Guard guard = reduce.guards.front();
+  if (reduce.guards.size() > 1 || guard.low != 0) return {};
+  AtomId inside;
+  for (const AtomId atom : pool.atoms_of(guard.expr)) {
+    if (!contains(reduce.reduced, atom)) continue;
+    if (inside.valid()) return {};
+    inside = atom;
+  }
+  if (!inside.valid()) return {};
+  const Coefficient step = coefficient(graph, guard.expr, inside);
+  if (!step.plain || step.value != 1) return {};
+  const int64_t extent = pool.atom(inside).extent;
+  const ExprId start = pool.substitute(guard.expr, {{inside, pool.constant(0)}});
+  const ExprId left = pool.add(pool.scale(start, -1), guard.high);
+  return pool.scale(pool.min(left, extent), points / extent);
 }
 
 }  // namespace stitch

@@ -9,12 +9,18 @@
 //                     n * (mean - mean')^2. (Chan, Golub, LeVeque 1979)
 //
 // Both are read off the expression between the two reduces, node by node; names play no part.
+// The exponentials may be shifted by m where it is finite, else by 0, as in a logsumexp that knows
+// infinities. The parts of a split row are (kernel/split_cascade.h): one of -inf adds nothing.
 #pragma once
 #include "planner/plan/plan.h"
 
 namespace stitch {
 
 // How `follower` can follow `leader`, which it depends on; kNone: it cannot.
-Cascade find_cascade(const AccessGraph& graph, AccessNodeId follower, AccessNodeId leader);
+Cascade find_cascade(AccessGraph& graph, AccessNodeId follower, AccessNodeId leader);
+
+// How many points a reduce adds up for each result: a constant, or over the parts of a row whose
+// last part is shorter an expression. None where the guards are others than those of such parts.
+ExprId existing_points(AccessGraph& graph, const AccessNode& reduce);
 
 }  // namespace stitch

@@ -225,6 +225,22 @@ AccessValueId KernelNodes::split_reduce(AccessNodeId id, const std::vector<AtomI
   return result;
 }
 
+AccessValueId KernelNodes::add_node(AccessNode node, DType dtype, AccessNodeId before) {
+  const AccessNodeId id(graph_->nodes.size());
+  const AccessValueId result(graph_->values.size());
+  AccessValue value;
+  value.dtype = dtype;
+  value.producer = id;
+  set_atoms(value, graph_->pool, node.axes);
+  producers_.emplace(result, id);
+  atoms_.emplace(result, node.axes);
+  node.results = {result};
+  graph_->values.push_back(std::move(value));
+  graph_->nodes.push_back(std::move(node));
+  nodes_.insert(std::find(nodes_.begin(), nodes_.end(), before), id);
+  return result;
+}
+
 void KernelNodes::rename_reduced(AccessNodeId id) {
   AccessNode node = graph_->node(id);
   IndexPool::AtomMap map;

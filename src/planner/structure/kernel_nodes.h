@@ -45,6 +45,8 @@ class KernelNodes {
   // part.
   AccessValueId split_reduce(AccessNodeId node, const std::vector<AtomId>& parts,
                              const std::vector<Guard>& guards);
+  // Adds a node with one result, one dim per axis, before another node. Returns the result.
+  AccessValueId add_node(AccessNode node, DType dtype, AccessNodeId before);
   // Gives a node loop indices of its own: it will be computed inside of loops over the same atoms.
   void rename_reduced(AccessNodeId node);
   // A reduce so short that every thread which needs it computes it by itself.
