@@ -141,6 +141,33 @@ TEST_CASE("a softmax of one long row is one kernel whose blocks meet once") {
   CHECK((moved_bytes(*streamed) - int64_t{3} * 16000000 * 4) < 16000000 / 200);
 }
 
+TEST_CASE("a sum weighted by a softmax is divided once, in the pass of the softmax's own sum") {
+  const auto expectation = [](int rows, int columns, const std::string& terms) {
+    const std::string type = matrix(rows, columns);
+    return shifted_graph("  %e = exp(%d)\n  %n = reduce(%e) {kind=sum, axes=[1]}\n" +
+                             std::string("  %nb = broadcast(%n) {axes=[0]} : ") + type + "\n" +
+                             terms,
+                         rows, columns);
+  };
+  const std::string weighted = "  %p = div(%e, %nb)\n  %t = mul(%p, %w)";
+  for (const auto& [rows, columns] : {std::pair(256, 131072), std::pair(8, 500000)}) {
+    const auto planned = plan_text_graph(expectation(rows, columns, weighted));
+    REQUIRE(planned->plan.steps.size() == 1);
+    CHECK(planned->problems() == std::vector<std::string>());
+    CHECK_FALSE(planned->kernels()[0]->cooperative);
+    const int64_t bytes = int64_t{2} * rows * columns * 4;
+    CHECK(compulsory_bytes(*planned) == bytes + rows * 4);
+    CHECK((moved_bytes(*planned) - bytes) * 200 < bytes);
+  }
+  // A divisor that may be zero stays where it is: the sum waits for it.
+  const auto other =
+      plan_text_graph(expectation(256, 131072,
+                                  "  %g = mul(%e, %w)\n  %o = reduce(%g) {kind=sum, axes=[1]}\n"
+                                  "  %ob = broadcast(%o) {axes=[0]} : f32[256,131072]\n"
+                                  "  %p = div(%e, %ob)\n  %t = mul(%p, %w)"));
+  CHECK(moved_bytes(*other) > compulsory_bytes(*other) * 140 / 100);
+}
+
 TEST_CASE("a cascade comes back from the plan's text, and a wrong one is found") {
   const auto planned = plan_text_graph(softmax_graph(256, 131072));
   const std::string text = print_plan(planned->plan);

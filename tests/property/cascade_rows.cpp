@@ -91,6 +91,22 @@ constexpr const char* kWeighted = R"(
   %y = div(%t, %s)
   %c = broadcast(%y) {{axes=[0]}} : {2}
   output "y" %c)";
+constexpr const char* kExpectation = R"(
+  %m = reduce(%x) {{kind=max, axes=[{3}]}}
+  %mb = broadcast(%m) {{axes=[{4}]}} : {0}
+  %d = sub(%x, %mb)
+  %e = exp(%d)
+  %s = reduce(%e) {{kind=sum, axes=[{3}]}}
+  %sb = broadcast(%s) {{axes=[{4}]}} : {0}
+  %q = div(%e, %sb)
+  %w = cos(%x)
+  %z = constant {{{6}[] 2}}
+  %zb = broadcast(%z) {{axes=[]}} : {0}
+  %v = add(%w, %zb)
+  %p = mul(%q, %v)
+  %y = reduce(%p) {{kind=sum, axes=[{3}]}}
+  %c = broadcast(%y) {{axes=[0]}} : {2}
+  output "y" %c)";
 constexpr const char* kVariance = R"(
   %s = reduce(%x) {{kind=sum, axes=[{3}]}}
   %n = constant {{{6}[] {5}}}
@@ -140,8 +156,9 @@ Tensor hostile_rows(DType dtype, int64_t rows, int64_t columns, bool transposed)
 const std::vector<CascadeGraph>& cascade_graphs() {
   static const std::vector<CascadeGraph> graphs = {
       {"logsumexp", kLogSumExp, 1, false}, {"finite_logsumexp", kFiniteLogSumExp, 1, false},
-      {"weighted", kWeighted, 2, false},   {"variance", kVariance, 1, false},
-      {"softmax", kSoftmax, 1, true},      {"scaled", kScaled, 1, true}};
+      {"weighted", kWeighted, 2, false},   {"expectation", kExpectation, 2, false},
+      {"variance", kVariance, 1, false},   {"softmax", kSoftmax, 1, true},
+      {"scaled", kScaled, 1, true}};
   return graphs;
 }
 

@@ -20,7 +20,8 @@ struct CascadeGraph {
   size_t cascades;   // sums that can follow
   bool waits;        // later columns need a result
 };
-// logsumexp, that of ONNX (which knows infinities), sums weighted by a softmax, variance; softmax,
+// logsumexp, that of ONNX (which knows infinities), sums weighted by a softmax that is divided by
+// its sum later and before, variance; softmax,
 // division by the deviation.
 const std::vector<CascadeGraph>& cascade_graphs();
 

@@ -8,6 +8,7 @@
 #include "planner/kernel/shared_kernel.h"
 #include "planner/structure/coalesce.h"
 #include "planner/structure/kernel_structure.h"
+#include "planner/structure/late_division.h"
 
 namespace stitch {
 namespace {
@@ -30,6 +31,7 @@ class Building {
   }
 
   Built run() {
+    divide_late(nodes_);
     for (const AccessNodeId id : nodes_.nodes()) {
       const AccessNode& node = plan_.graph.node(id);
       if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
