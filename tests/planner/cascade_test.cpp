@@ -141,6 +141,18 @@ TEST_CASE("a softmax of one long row is one kernel whose blocks meet once") {
   CHECK((moved_bytes(*streamed) - int64_t{3} * 16000000 * 4) < 16000000 / 200);
 }
 
+TEST_CASE("parts that are joined before the blocks of the row have met are found") {
+  const auto planned = plan_text_graph(softmax_graph(1, 131072));
+  REQUIRE(planned->problems() == std::vector<std::string>());
+  std::vector<Stage>& stages = std::get<Kernel>(planned->plan.steps.at(0)).parts[0].stages;
+  std::vector<Group> behind = stages.at(1).groups;
+  stages.pop_back();
+  for (Group& group : behind) stages[0].groups.push_back(std::move(group));
+  const std::vector<std::string> problems = planned->problems();
+  REQUIRE_FALSE(problems.empty());
+  CHECK(problems[0].find("is read from scratch in the stage that writes it") != std::string::npos);
+}
+
 TEST_CASE("a sum weighted by a softmax is divided once, in the pass of the softmax's own sum") {
   const auto expectation = [](int rows, int columns, const std::string& terms) {
     const std::string type = matrix(rows, columns);

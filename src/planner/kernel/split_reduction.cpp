@@ -16,7 +16,10 @@ namespace {
 // second reduction cost more than the parallelism gains.
 constexpr int64_t kLeastBytesPerBlock = 16 << 10;
 constexpr int64_t kMostSplits = 1024;
+// So few parts are read by every thread that needs their sum, with no second exchange: where one
+// block goes on, and where all blocks of a row do, each with a thousand threads.
 constexpr int64_t kMostPartsPerThread = 16;
+constexpr int64_t kMostPartsWhereAllJoin = 4;
 constexpr int kBlock = 256;
 constexpr int kLargeBlock = 1024;
 constexpr int64_t kLanesAlongRows = 32;
@@ -61,7 +64,7 @@ class Splitter {
     exchange.guards = guards_;
     for (const AccessNodeId reduce : reduces()) {
       exchange.exchanged.push_back(split(reduce, exchange.parts));
-      join_in_every_thread(reduce, exchange.parts);
+      join_in_every_thread(reduce, exchange.parts, kMostPartsPerThread);
     }
     return exchange;
   }
@@ -76,7 +79,7 @@ class Splitter {
       exchange.exchanged.push_back(split(reduce, exchange.parts));
       // Every block of the row joins all parts: a loop over them, not over what the block owns.
       nodes_.rename_reduced(reduce);
-      join_in_every_thread(reduce, exchange.parts);
+      join_in_every_thread(reduce, exchange.parts, kMostPartsWhereAllJoin);
     }
     return exchange;
   }
@@ -114,9 +117,8 @@ class Splitter {
     return part;
   }
 
-  // Few parts are read by every thread that needs their sum: no second exchange.
-  void join_in_every_thread(AccessNodeId whole, const std::vector<AtomId>& parts) {
-    if (point_count(nodes_.pool(), parts) <= kMostPartsPerThread) nodes_.mark_inline(whole);
+  void join_in_every_thread(AccessNodeId whole, const std::vector<AtomId>& parts, int64_t most) {
+    if (point_count(nodes_.pool(), parts) <= most) nodes_.mark_inline(whole);
   }
 
   std::vector<AccessNodeId> reduces() const {
