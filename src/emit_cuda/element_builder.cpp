@@ -324,7 +324,7 @@ ExprId ElementBuilder::place_offset(const Place& place, AccessValueId value,
     index.push_back(atoms[static_cast<size_t>(found - own.begin())]);
   }
   ExprId offset = pool.weighted_sum(index, place.strides);
-  if (place.kind == PlaceKind::kShared && place.row_stride != 0 && row_in_block_.valid()) {
+  if (place.kind != PlaceKind::kScratch && place.row_stride != 0 && row_in_block_.valid()) {
     offset = pool.add(offset, pool.scale(row_in_block_, place.row_stride));
   }
   return offset;
@@ -353,11 +353,11 @@ ElementId ElementBuilder::placed(AccessValueId value, const std::vector<ExprId>&
     }
   }
   if (!context_.stored().contains(value)) return ElementId();
-  for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {
+  for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kCluster, PlaceKind::kScratch}) {
     const Place* place = context_.place(value, kind);
     if (place == nullptr) continue;
     const Memory memory =
-        kind == PlaceKind::kShared ? context_.shared(value, *place) : context_.read(place->buffer);
+        kind == PlaceKind::kScratch ? context_.read(place->buffer) : context_.shared(value, *place);
     return load(memory, place_offset(*place, value, atoms), context_.graph().value(value).dtype,
                 value, predicate);
   }

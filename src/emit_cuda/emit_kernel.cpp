@@ -28,6 +28,7 @@ struct Launch {
 // blockIdx.y carries the block axes where every stage sees the same grid.
 Launch launch_of(const Kernel& kernel) {
   Launch launch;
+  if (kernel.cluster > 1) return {kernel.parts.front().blocks, 1, true};
   if (kernel.parts.size() == 1) {
     const Part& part = kernel.parts.front();
     const StageMapping& first = part.stages.front().mapping;
@@ -78,6 +79,7 @@ class KernelEmitter {
     source.block = kernel_.block;
     source.min_blocks_per_sm = kernel_.min_blocks_per_sm;
     source.shared_bytes = kernel_.shared_bytes;
+    source.cluster = kernel_.cluster;
     source.cooperative = kernel_.cooperative;
     source.counter_words = kernel_.counters * kCounterWords;
     source.nodes = node_names(context_.graph(), kernel_);
@@ -111,15 +113,18 @@ class KernelEmitter {
 
   std::string bounds() const {
     const std::string block = "kBlock";
-    return kernel_.min_blocks_per_sm > 1
-               ? fmt::format("__launch_bounds__({}, {})", block, kernel_.min_blocks_per_sm)
-               : fmt::format("__launch_bounds__({})", block);
+    const std::string cluster = kernel_.cluster > 1 ? "__cluster_dims__(kCluster, 1, 1) " : "";
+    return cluster + (kernel_.min_blocks_per_sm > 1 ? fmt::format("__launch_bounds__({}, {})",
+                                                                  block, kernel_.min_blocks_per_sm)
+                                                    : fmt::format("__launch_bounds__({})", block));
   }
 
   std::string single_part(const Launch& launch) {
     context_.constant("kBlock", kernel_.block);
     BlockNumbers numbers;
-    if (launch.flat) {
+    if (kernel_.cluster > 1) {
+      numbers = numbers_in_cluster();
+    } else if (launch.flat) {
       numbers = numbers_in_grid("blockIdx.x", kernel_.parts.front().stages.front().mapping);
     }
     CodeWriter writer(1);
@@ -128,6 +133,13 @@ class KernelEmitter {
     const std::string body = without_unused_variables(writer.text());
     return "\nextern \"C\" __global__ void " + bounds() + "\n" + signature(kernel_.name, true) +
            body + "}\n";
+  }
+
+  // The blocks of a cluster are neighbours: the parts of the same rows.
+  BlockNumbers numbers_in_cluster() {
+    const std::string blocks = context_.constant("kCluster", kernel_.cluster);
+    if (kernel_.parts.front().stages.front().mapping.grid_x == 1) return {"0", "blockIdx.x"};
+    return {"blockIdx.x / " + blocks, "blockIdx.x % " + blocks};
   }
 
   // Parts are functions of their own; a block runs the one that its number belongs to.

@@ -352,11 +352,7 @@ void GroupEmitter::add_place(const Root& root) {
     }
     kept_.push_back({value, {here, lanes, level}});
   }
-  std::vector<ExprId> atoms;
-  for (const AtomId atom : builder_.atoms_of(value)) {
-    const auto bound = binding_.find(atom);
-    atoms.push_back(bound == binding_.end() ? context_.pool().constant(0) : bound->second);
-  }
+  const std::vector<ExprId> atoms = own_parts(value);
   for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {
     const Place* const place = context_.place(value, kind);
     if (place == nullptr) continue;

@@ -103,6 +103,9 @@ class GroupEmitter {
   void store_results(CodeWriter& writer, ScopeWriter& scopes);
   void store_result(CodeWriter& writer, ScopeWriter& scopes, const Reduce& reduce, const Memory& to,
                     ExprId offset);
+  void share_results(CodeWriter& writer, ScopeWriter& scopes);
+  std::string result_guard(ScopeWriter& scopes, std::string guard) const;
+  std::vector<ExprId> own_parts(AccessValueId value);
   void keep_results();
   std::string per_row(const std::string& name) const;
   bool in_flight() const { return frame_.rows_in_flight() > 1; }

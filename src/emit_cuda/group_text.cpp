@@ -31,6 +31,7 @@ void GroupEmitter::emit(CodeWriter& writer) {
   if (group_.mapping.inner_rows.empty()) {
     reduce_over_threads(writer);
     store_results(writer, scopes);
+    share_results(writer, scopes);
   }
   keep_results();
 }
@@ -273,11 +274,7 @@ void GroupEmitter::store_results(CodeWriter& writer, ScopeWriter& scopes) {
   std::vector<Store> stores;
   for (const Reduce& reduce : reduces_) {
     const AccessValueId value = reduce.root->value;
-    std::vector<ExprId> atoms;
-    for (const AtomId atom : builder_.atoms_of(value)) {
-      const auto bound = binding_.find(atom);
-      atoms.push_back(bound == binding_.end() ? context_.pool().constant(0) : bound->second);
-    }
+    const std::vector<ExprId> atoms = own_parts(value);
     for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {
       const Place* const place = context_.place(value, kind);
       if (place == nullptr) continue;
@@ -307,15 +304,78 @@ void GroupEmitter::store_results(CodeWriter& writer, ScopeWriter& scopes) {
   if (!m.inner_rows.empty() && inner_rows_ % teams_ != 0) {
     guard += std::string(guard.empty() ? "" : " && ") + "inner_live";
   }
+  guard = result_guard(scopes, std::move(guard));
+  const auto write = [&] {
+    for (const Store& store : stores) {
+      store_result(writer, scopes, *store.reduce, store.to, store.offset);
+    }
+  };
+  const auto guarded = [&] {
+    if (guard.empty()) {
+      write();
+      return;
+    }
+    const auto block = writer.block("if (" + guard + ")");
+    write();
+  };
+  if (!in_flight()) {
+    guarded();
+    return;
+  }
+  writer.pragma("unroll");
+  const auto block =
+      writer.block(fmt::format("for (int r = 0; r < {}; ++r)", frame_.in_flight_constant()));
+  frame_.declare_row(writer);
+  guarded();
+}
+
+// Of rows that exist.
+std::string GroupEmitter::result_guard(ScopeWriter& scopes, std::string guard) const {
   if (frame_.has_surplus() && !frame_.is_plain_loop()) {
     guard += std::string(guard.empty() ? "" : " && ") + "live";
   }
   for (const auto& [condition, negated] : builder_.graph().at(row_predicate_)) {
     guard += std::string(guard.empty() ? "" : " && ") + scopes.text(condition).text;
   }
+  return guard;
+}
+
+// The index of the value at the group's own point, one expression for each of its atoms.
+std::vector<ExprId> GroupEmitter::own_parts(AccessValueId value) {
+  std::vector<ExprId> parts;
+  for (const AtomId atom : builder_.atoms_of(value)) {
+    const auto bound = binding_.find(atom);
+    parts.push_back(bound == binding_.end() ? context_.pool().constant(0) : bound->second);
+  }
+  return parts;
+}
+
+// What other blocks of the cluster read behind the next barrier goes to each of them.
+void GroupEmitter::share_results(CodeWriter& writer, ScopeWriter& scopes) {
+  std::vector<std::pair<const Reduce*, const Place*>> shared;
+  for (const Reduce& reduce : reduces_) {
+    const Place* const place = context_.place(reduce.root->value, PlaceKind::kCluster);
+    if (place != nullptr) shared.emplace_back(&reduce, place);
+  }
+  if (shared.empty()) return;
+  if (!context_.cluster_has_begun()) {
+    writer.comment("Every block of the cluster has begun: its shared memory is there.");
+    writer.line("stitch_cluster_wait();");
+    context_.cluster_has_begun() = true;
+  }
+  const std::string blocks = context_.constant("kCluster", context_.kernel().cluster);
+  const std::string guard = result_guard(scopes, "");
   const auto write = [&] {
-    for (const Store& store : stores) {
-      store_result(writer, scopes, *store.reduce, store.to, store.offset);
+    for (const auto& [reduce, place] : shared) {
+      const AccessValueId value = reduce->root->value;
+      const Memory to = context_.shared(value, *place);
+      const CudaText offset =
+          scopes.offset_text(builder_.place_offset(*place, value, own_parts(value)));
+      writer.line(fmt::format("stitch_cluster_share<{}, {}>({}{}, {}, {});", blocks,
+                              frame_.threads_constant(), to.pointer,
+                              ScopeWriter::displacement(offset), per_row(reduce->name),
+                              frame_.column_thread()));
+      stored_.push_back(value);
     }
   };
   const auto guarded = [&] {

@@ -12,8 +12,8 @@
 
 namespace stitch {
 
-// The loops of a group, outer first; kFollow: the second half of a step, behind what it has added to
-// the reduces that others follow.
+// The loops of a group, outer first; kFollow: the second half of a step, behind what it has added
+// to the reduces that others follow.
 enum class Level : uint8_t { kStage, kRow, kInnerRow, kStep, kFollow };
 
 // A value that a root of this kernel has left in registers: `text` without the lane's index.
@@ -74,6 +74,9 @@ class KernelContext {
   // Values whose shared or scratch place has been written.
   std::set<AccessValueId>& stored() { return stored_; }
 
+  // Whether the text so far has waited for the other blocks of the cluster to begin.
+  bool& cluster_has_begun() { return cluster_has_begun_; }
+
   // A constexpr of the kernel; the same name and value give the same constant, another value
   // another name (kRows, kRows2).
   std::string constant(const std::string& wish, int64_t value, const std::string& expression = "");
@@ -113,6 +116,7 @@ class KernelContext {
   std::set<AccessValueId> stored_;
   std::vector<Constant> constants_;
   bool wide_ = false;
+  bool cluster_has_begun_ = false;
 };
 
 }  // namespace stitch

@@ -67,7 +67,9 @@ std::string mapping_text(KernelContext& context, const Stage& stage) {
     vector = std::max(vector, group.mapping.vector);
   }
   const int64_t rows = points(pool, m.rows);
-  const std::string blocks = m.grid_y == 1   ? ""
+  const std::string blocks = m.grid_y == 1 ? ""
+                             : context.kernel().cluster > 1
+                                 ? fmt::format(", clusters of {} blocks", m.grid_y)
                              : m.grid_x == 1 ? fmt::format(", {} blocks side by side", m.grid_y)
                                              : fmt::format(", {} in blockIdx.y", m.grid_y);
   const std::string passes = m.passes > 1 ? fmt::format(", {} passes per block", m.passes) : "";
@@ -130,7 +132,7 @@ std::string group_text(KernelContext& context, const Group& group) {
 }
 
 std::string places_text(const KernelContext& context) {
-  std::set<std::string> registers, arrays, shared, scratch;
+  std::set<std::string> registers, arrays, shared, cluster, scratch;
   for (const auto& [value, places] : context.kernel().places) {
     const std::string what = context.wish(value);
     for (const Place& place : places) {
@@ -144,6 +146,9 @@ std::string places_text(const KernelContext& context) {
           break;
         case PlaceKind::kShared:
           shared.insert(what);
+          break;
+        case PlaceKind::kCluster:
+          cluster.insert(what);
           break;
         case PlaceKind::kScratch:
           scratch.insert(what);
@@ -162,6 +167,7 @@ std::string places_text(const KernelContext& context) {
   add(arrays, "register arrays");
   add(registers, "registers");
   add(shared, "shared memory");
+  add(cluster, "shared memory of every block of the cluster");
   add(scratch, "scratch");
   return text.empty() ? "nothing is kept" : text;
 }
@@ -237,6 +243,9 @@ std::string kernel_header(KernelContext& context) {
           break;
         case Separation::kGridBarrier:
           entry(out, "barrier", "all blocks");
+          break;
+        case Separation::kClusterBarrier:
+          entry(out, "barrier", "between the blocks of a cluster");
           break;
       }
       entry(out, fmt::format("stage {}", s + 1), mapping_text(context, stage));

@@ -44,6 +44,7 @@ BlockNumbers numbers_in_grid(const std::string& flat, const StageMapping& mappin
 
 void PartEmitter::emit(CodeWriter& writer) {
   const std::vector<Stage>& stages = part_.stages;
+  if (context_.kernel().cluster > 1) writer.line("stitch_cluster_arrive();");
   for (size_t first = 0; first < stages.size();) {
     size_t end = first + 1;
     while (end < stages.size() && stages[end].before != Separation::kGridBarrier) ++end;
@@ -231,6 +232,10 @@ void PartEmitter::emit_separation(CodeWriter& writer, const Stage& before, const
       writer.line(
           fmt::format("stitch_grid_barrier({}, {}u);", counter(before, stage), part_.blocks));
       numbers_ = numbers_in_grid(flat_, stage.mapping);
+      break;
+    case Separation::kClusterBarrier:
+      writer.comment("The blocks of the cluster have its parts in their own shared memory now.");
+      writer.line("stitch_cluster_barrier();");
       break;
   }
 }

@@ -5,6 +5,7 @@
 #include "emit_cuda/device_files.h"
 #include "emit_cuda/planned_kernels.h"
 #include "graph/error.h"
+#include "graph/text_form.h"
 #include "support/catch.h"
 
 using namespace stitch;
@@ -21,9 +22,10 @@ std::optional<Nvrtc> nvrtc_here() {
   }
 }
 
-CompiledKernels compiled(const std::vector<KernelSource>& sources, const Nvrtc& nvrtc) {
+CompiledKernels compiled(const std::vector<KernelSource>& sources, const Nvrtc& nvrtc,
+                         std::vector<std::string> architectures = {"sm_75", "sm_80", "sm_90"}) {
   CompileOptions options;
-  options.architectures = {"sm_75", "sm_80", "sm_90"};
+  options.architectures = std::move(architectures);
   for (const DeviceFile& file : device_files()) {
     options.device_files.push_back({std::string(file.name), std::string(file.text)});
   }
@@ -57,6 +59,36 @@ TEST_CASE("rows kept in registers compile without spills for every architecture"
     CHECK(resources.spill_bytes == 0);
     // 32 elements of the row and at most 32 more (exemplars: 54 in all).
     CHECK(resources.registers <= 64);
+  }
+}
+
+TEST_CASE("rows that clusters share compile without spills where there are clusters") {
+  const std::optional<Nvrtc> nvrtc = nvrtc_here();
+  if (!nvrtc) return;
+  for (const std::string type : {"f32", "f64"}) {
+    const Graph graph = parse_graph(R"(graph "sums" {
+  input %0 "x" : )" + type + R"([4,32768]
+  %1 = reduce(%0) {kind=max, axes=[1]}
+  %2 = broadcast(%1) {axes=[0]} : )" +
+                                    type + R"([4,32768]
+  %3 = sub(%0, %2)
+  %4 = mul(%3, %3)
+  %5 = reduce(%4) {kind=sum, axes=[1]}
+  output "y" %5
+})");
+    PlanOptions options;
+    options.device = "h100";
+    const Plan plan = make_plan(graph, options);
+    const std::vector<KernelSource> sources = emit_kernels(plan);
+    REQUIRE(sources.size() == 1);
+    INFO(sources.front().text);
+    CHECK(sources.front().cluster > 1);
+    const CompiledKernels kernels = compiled(sources, *nvrtc, {"sm_90", "sm_100"});
+    for (const ArchitectureCubins& architecture : kernels.architectures) {
+      const KernelResources& resources = architecture.resources.at(sources.front().name);
+      CHECK(resources.spill_bytes == 0);
+      CHECK(resources.registers <= 64);
+    }
   }
 }
 

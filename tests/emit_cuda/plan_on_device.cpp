@@ -80,6 +80,7 @@ CUresult PlanOnDevice::launch(const LoadedKernels& kernels, const KernelSource& 
   shape.block = static_cast<unsigned>(source.block);
   shape.shared_bytes = static_cast<unsigned>(source.shared_bytes);
   shape.cooperative = source.cooperative;
+  shape.cluster = static_cast<unsigned>(source.cluster);
   // As the launcher does: more than a kernel may have without asking.
   constexpr unsigned kSharedBytesWithoutAsking = 48 << 10;
   if (shape.shared_bytes > kSharedBytesWithoutAsking) {

@@ -21,11 +21,17 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-// All kernels of the graph, stitched for an A100, our own contractions.
+// "softmax.sm_90.graph" is for an H100, "softmax.graph" for an A100.
+std::string architecture_of(const fs::path& graph_file) {
+  const std::string named = graph_file.stem().extension().string();
+  return named.empty() ? "sm_80" : named.substr(1);
+}
+
+// All kernels of the graph, stitched, our own contractions.
 std::string emitted_text(const fs::path& graph_file) {
   const stitch::Graph graph = stitch::parse_graph(read_file(graph_file));
   stitch::PlanOptions options;
-  options.architecture = "sm_80";
+  options.architecture = architecture_of(graph_file);
   options.contractions = stitch::ContractionMode::kOwn;
   const stitch::Plan plan = stitch::make_plan(graph, options);
   std::string text;

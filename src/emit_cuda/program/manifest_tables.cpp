@@ -20,12 +20,13 @@ int stage_count(const Kernel& kernel) {
 // How far values travel: the widest scopes last.
 std::string scopes_of(const Kernel& kernel) {
   std::set<int> found;
-  const char* const names[] = {"thread", "warp", "block", "ticket", "row", "grid"};
+  const char* const names[] = {"thread", "warp", "block", "cluster", "ticket", "row", "grid"};
   for (const Part& part : kernel.parts) {
     for (const Stage& stage : part.stages) {
-      if (stage.before == Separation::kTicket) found.insert(3);
-      if (stage.before == Separation::kRowBarrier) found.insert(4);
-      if (stage.before == Separation::kGridBarrier) found.insert(5);
+      if (stage.before == Separation::kClusterBarrier) found.insert(3);
+      if (stage.before == Separation::kTicket) found.insert(4);
+      if (stage.before == Separation::kRowBarrier) found.insert(5);
+      if (stage.before == Separation::kGridBarrier) found.insert(6);
       for (const Group& group : stage.groups) {
         if (group.block_barrier) found.insert(2);
         for (const Root& root : group.roots) {

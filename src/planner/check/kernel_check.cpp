@@ -94,12 +94,37 @@ void KernelChecker::check_limits() {
     }
   }
   if (blocks > kMostGridX) report(fmt::format("{} blocks", blocks));
+  if (kernel_->cluster > 1) check_cluster();
   if (kernel_->cooperative) {
     const int resident = resident_blocks(
         device_, {kernel_->block, kernel_->estimate.registers, kernel_->shared_bytes});
     if (blocks > static_cast<int64_t>(resident) * device_.sm_count) {
       report(fmt::format("{} blocks wait for each other, {} are resident", blocks,
                          resident * device_.sm_count));
+    }
+  }
+}
+
+// The blocks that share rows are those of a cluster, all of them, and none comes to an exchange a
+// second time: what it writes into the others' memory has one round.
+void KernelChecker::check_cluster() {
+  if (kernel_->cluster > device_.cluster_blocks) {
+    report(fmt::format("clusters of {} blocks, {} has {} at most", kernel_->cluster, device_.name,
+                       device_.cluster_blocks));
+  }
+  if (kernel_->parts.size() != 1 || kernel_->cooperative) {
+    report("a kernel in clusters is packed or meets at other barriers");
+    return;
+  }
+  const std::vector<Stage>& stages = kernel_->parts.front().stages;
+  for (const Stage& stage : stages) {
+    if (stage.mapping.grid_y != kernel_->cluster || stage.mapping.passes != 1 ||
+        !same_rows(stage, stages.front())) {
+      report("the blocks of a cluster do not share rows");
+    }
+    if (&stage != &stages.front() && (stage.before != Separation::kClusterBarrier ||
+                                      stage.split_axes != stage.mapping.block_axes)) {
+      report("the blocks of a cluster do not meet before a stage");
     }
   }
 }
@@ -143,6 +168,10 @@ void KernelChecker::check_root(const Stage& stage, const Group& group, const Roo
     return;
   }
   for (const Place& place : places->second) {
+    if (place.kind == PlaceKind::kCluster &&
+        (kernel_->cluster == 1 || root.kind != RootKind::kReduce)) {
+      report(fmt::format("{} is written to a cluster that there is not", value_name(root.value)));
+    }
     placed_[root.value].push_back({&place, &stage, &group, group_number_});
   }
 }
@@ -260,7 +289,8 @@ bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& p
   for (const Placing& placing : placings) {
     const bool on_chip = placing.place->kind == PlaceKind::kRegister ||
                          placing.place->kind == PlaceKind::kRegisterArray ||
-                         placing.place->kind == PlaceKind::kShared;
+                         placing.place->kind == PlaceKind::kShared ||
+                         placing.place->kind == PlaceKind::kCluster;
     // A stage of another mapping has other rows on its threads.
     if (on_chip && placing.stage != stage_ && !same_rows(*placing.stage, *stage_)) continue;
     switch (placing.place->kind) {
@@ -286,6 +316,15 @@ bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& p
         }
         return true;
       }
+      case PlaceKind::kCluster:
+        if (placing.stage == stage_) {
+          report(fmt::format("{} is read from the cluster in the stage that writes it",
+                             value_name(value)));
+        }
+        if (!rows_are_own(value, placing, index)) {
+          report(fmt::format("{} is read at another row", value_name(value)));
+        }
+        return true;
       case PlaceKind::kScratch:
         if (placing.stage == stage_) {
           report(fmt::format("{} is read from scratch in the stage that writes it",
@@ -307,8 +346,10 @@ bool KernelChecker::rows_are_own(AccessValueId value, const Placing& placing,
   const AccessValue& placed = graph_.value(value);
   for (size_t d = 0; d < index.size(); ++d) {
     const AtomId atom = placed.dims[d].front();
+    // The cluster has the parts of all of its blocks.
     const bool is_row = contains(placing.stage->mapping.rows, atom) ||
-                        contains(placing.stage->mapping.block_axes, atom);
+                        (placing.place->kind == PlaceKind::kShared &&
+                         contains(placing.stage->mapping.block_axes, atom));
     if (is_row && index[d] != own[d]) return false;
   }
   return true;

@@ -24,6 +24,7 @@ class KernelChecker {
     size_t group_number = 0;
   };
   void check_limits();
+  void check_cluster();
   void check_stage(const Stage& stage);
   void check_root(const Stage& stage, const Group& group, const Root& root);
   void check_cascade(const Group& group, const Root& root);

@@ -93,7 +93,8 @@ class NumberCheck {
   void check_kernel(const Kernel& kernel) {
     place_ = fmt::format("kernel {}: ", kernel.name);
     require(!kernel.name.empty() && is_identifier(kernel.name), "the name is no identifier");
-    require(kernel.block > 0 && kernel.min_blocks_per_sm > 0, "an empty block");
+    require(kernel.block > 0 && kernel.min_blocks_per_sm > 0 && kernel.cluster > 0,
+            "an empty block");
     require(kernel.shared_bytes >= 0 && kernel.counters >= 0, "a negative size");
     require(!kernel.parts.empty(), "no part");
     for (const Part& part : kernel.parts) {
@@ -123,8 +124,9 @@ class NumberCheck {
     if (in_rows && m.grid_x * m.passes * m.row_threads * m.rows_per_thread < rows) {
       report("its blocks leave some of {} rows out", rows);
     }
-    const bool waits = stage.before != Separation::kNone;
-    require(!waits || (stage.counter >= 0 && stage.counter < kernel.counters),
+    const bool counts =
+        stage.before != Separation::kNone && stage.before != Separation::kClusterBarrier;
+    require(!counts || (stage.counter >= 0 && stage.counter < kernel.counters),
             "a separation without a counter");
     require(stage.flag_offset < 0 || stage.flag_offset + 4 <= kernel.shared_bytes,
             "a flag behind the shared memory");
@@ -184,6 +186,7 @@ class NumberCheck {
     require(place.axes.size() == place.strides.size(), "a place with strides of another rank");
     switch (place.kind) {
       case PlaceKind::kShared:
+      case PlaceKind::kCluster:
         require(place.offset >= 0 && place.offset < std::max<int64_t>(kernel.shared_bytes, 1),
                 "a place behind the shared memory");
         break;

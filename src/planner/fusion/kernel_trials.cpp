@@ -36,7 +36,7 @@ TrialKernel trial_of(const PlannedStep& step) {
   TrialKernel trial;
   trial.estimate = kernel.estimate;
   trial.bytes = kernel.bytes;
-  trial.cooperative = kernel.cooperative;
+  trial.stays_alone = stays_alone(kernel);
   for (const auto& [value, bytes] : step.read_bytes) trial.reads.push_back(value);
   trial.writes = step.request->stored;
   return trial;
@@ -156,7 +156,7 @@ PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& 
   sum.kernels = kernels.size();
   for (size_t k = 0; k < kernels.size(); ++k) {
     sum.bytes += kernels[k]->bytes.bytes;
-    if (kernels[k]->cooperative) {
+    if (kernels[k]->stays_alone) {
       sum.us += packed_us(std::array{kernels[k]->estimate}, device);
     } else {
       packed[levels[k]].push_back(kernels[k]->estimate);

@@ -16,7 +16,7 @@ namespace stitch {
 struct TrialKernel {
   Estimate estimate;  // not finished
   ByteCounts bytes;
-  bool cooperative = false;
+  bool stays_alone = false;  // see packing.h
   std::vector<AccessValueId> reads;
   std::vector<AccessValueId> writes;
 };

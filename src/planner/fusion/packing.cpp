@@ -80,14 +80,13 @@ class Packer {
   bool may_join(const Launch& launch, size_t guest) const {
     if (launch.steps.size() == kMostParts) return false;
     const Kernel& kernel = std::get<Kernel>(steps_[guest].step);
-    // All blocks of such a kernel are resident.
-    if (kernel.cooperative || is_cooperative(launch.steps.front())) return false;
+    if (stays_alone(kernel) || stays_alone(std::get<Kernel>(steps_[launch.steps.front()].step))) {
+      return false;
+    }
     const double apart = launch.us + predicted_us(kernel, device_);
     return saved_us(launch, guest) >= kLeastShareSavedByPacking * apart ||
            shares_input(launch, guest);
   }
-
-  bool is_cooperative(size_t i) const { return std::get<Kernel>(steps_[i].step).cooperative; }
 
   // As far as the kernels are what they are.
   double saved_us(const Launch& launch, size_t guest) const {

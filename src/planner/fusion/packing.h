@@ -18,4 +18,7 @@ constexpr double kLeastShareSavedByPacking = 0.05;
 std::vector<PlannedStep> pack_kernels(const Plan& plan, KernelBuilder& builder,
                                       const DeviceModel& device, std::vector<PlannedStep> steps);
 
+// No other kernel joins its launch: all of its blocks are resident, or they come in clusters.
+inline bool stays_alone(const Kernel& kernel) { return kernel.cooperative || kernel.cluster > 1; }
+
 }  // namespace stitch

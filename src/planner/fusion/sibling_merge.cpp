@@ -89,6 +89,7 @@ class SiblingMerger {
     request.may_wait = a.may_wait && b.may_wait;
     request.may_be_in_shared = a.may_be_in_shared && b.may_be_in_shared;
     request.may_sweep = a.may_sweep && b.may_sweep;
+    request.may_cluster = a.may_cluster && b.may_cluster;
     request.grid = std::min(a.grid, b.grid);
     request.techniques = a.techniques;
     return request;

@@ -140,6 +140,7 @@ class ItemFinder {
         break;
       case FusionMode::kAStitch:
         item.request.grid = GridBarriers::kAlways;
+        item.request.may_cluster = false;
         break;
       case FusionMode::kNone:
       case FusionMode::kStitch:
@@ -152,8 +153,8 @@ class ItemFinder {
   void limit(KernelRequest& request) const {
     request.techniques = options_.techniques;
     if (!options_.techniques.has(Technique::kSharedRows)) request.may_be_in_shared = false;
-    if (options_.techniques.has(Technique::kGridScope)) return;
-    request.forbid_waits();
+    if (!options_.techniques.has(Technique::kClusterScope)) request.may_cluster = false;
+    if (!options_.techniques.has(Technique::kGridScope)) request.forbid_grid_waits();
   }
 
   // What an item stores where nothing else is said.

@@ -88,6 +88,7 @@ class XlaFusion {
   KernelRequest kernel_of(const std::set<AccessNodeId>& roots) {
     KernelRequest request;
     request.may_wait = false;
+    request.may_cluster = false;
     request.may_sweep = false;
     request.may_be_in_shared = false;
     std::set<AccessNodeId> nodes;

@@ -36,7 +36,8 @@ std::vector<AtomId> scratch_order(const StageMapping& mapping, const std::vector
 }
 
 // Cuts the groups of a stage in front of each exchange.
-std::vector<Stage> stages_of(const BuiltStage& built, const RowExchange& exchange) {
+std::vector<Stage> stages_of(const BuiltStage& built, const RowExchange& exchange,
+                             Separation separation) {
   std::vector<Stage> stages;
   const std::set<size_t> borders(built.exchanges.begin(), built.exchanges.end());
   for (size_t g = 0; g < built.stage.groups.size(); ++g) {
@@ -44,10 +45,12 @@ std::vector<Stage> stages_of(const BuiltStage& built, const RowExchange& exchang
       Stage stage = built.stage;
       stage.groups.clear();
       if (g > 0) {
-        stage.before = Separation::kRowBarrier;
+        stage.before = separation;
         stage.split_axes = exchange.parts;
-        stage.counter =
-            static_cast<int>(stages.size() - 1) * static_cast<int>(built.stage.mapping.grid_x);
+        if (separation == Separation::kRowBarrier) {
+          stage.counter =
+              static_cast<int>(stages.size() - 1) * static_cast<int>(built.stage.mapping.grid_x);
+        }
       }
       stages.push_back(std::move(stage));
     }
@@ -86,6 +89,13 @@ BuiltKernel KernelAssembly::one_stage(const KernelStructure& structure) {
   return finish();
 }
 
+BuiltKernel KernelAssembly::one_stage_of_large_blocks(const KernelStructure& structure) {
+  StageRequest request = stage_request();
+  request.large_blocks = true;
+  add_stage(build(structure, structure.clusters.front(), request));
+  return finish();
+}
+
 BuiltKernel KernelAssembly::with_ticket(const KernelStructure& structure,
                                         const RowExchange& exchange) {
   const std::vector<AtomId>& split_axes = exchange.parts;
@@ -115,11 +125,35 @@ BuiltKernel KernelAssembly::with_row_barriers(const KernelStructure& structure,
   BuiltStage built = build_stage(nodes_, structure, structure.clusters.front(), request);
   for (const AccessValueId value : exchange.exchanged) add_scratch(built, value);
   charge(built);
-  std::vector<Stage> stages = stages_of(built, exchange);
+  std::vector<Stage> stages = stages_of(built, exchange, Separation::kRowBarrier);
   const int barriers = static_cast<int>(stages.size()) - 1;
   kernel_.cooperative = true;
   kernel_.counters = barriers * static_cast<int>(built.stage.mapping.grid_x);
   kernel_.estimate.barrier_us = device_.barrier_us * barriers;
+  add_stage(std::move(built));
+  part_.stages = std::move(stages);
+  return finish();
+}
+
+std::optional<BuiltKernel> KernelAssembly::with_clusters(const KernelStructure& structure,
+                                                         const RowExchange& exchange) {
+  StageRequest request = stage_request();
+  request.block_axes = exchange.parts;
+  request.guards = exchange.guards;
+  request.exchanged = exchange.exchanged;
+  BuiltStage built = build_stage(nodes_, structure, structure.clusters.front(), request);
+  for (const AccessValueId value : exchange.exchanged) {
+    add_to_cluster(built, value, exchange.parts);
+  }
+  if (built.shared_bytes > device_.shared_bytes_per_block || built.stage.mapping.passes > 1) {
+    return std::nullopt;
+  }
+  charge(built);
+  std::vector<Stage> stages = stages_of(built, exchange, Separation::kClusterBarrier);
+  const int barriers = static_cast<int>(stages.size()) - 1;
+  if (barriers == 0) return std::nullopt;
+  kernel_.cluster = static_cast<int>(built.stage.mapping.grid_y);
+  kernel_.estimate.barrier_us = device_.cluster_barrier_us * barriers;
   add_stage(std::move(built));
   part_.stages = std::move(stages);
   return finish();
@@ -230,6 +264,26 @@ void KernelAssembly::add_scratch(BuiltStage& built, AccessValueId value) {
   }
   place.buffer = buffers_.add_scratch(value);
   traffic_.add_scratch(plan_.buffers[place.buffer.index].bytes);
+  built.places[value].push_back(std::move(place));
+}
+
+// Room for the parts of all blocks of the cluster, of each row of the block.
+void KernelAssembly::add_to_cluster(BuiltStage& built, AccessValueId value,
+                                    const std::vector<AtomId>& parts) {
+  constexpr int64_t kAlignment = 16;
+  const StageMapping& mapping = built.stage.mapping;
+  const int64_t rows = static_cast<int64_t>(mapping.row_threads) * mapping.rows_per_thread;
+  const int64_t element = size_bytes(compute_type(plan_.graph.value(value).dtype));
+  Place place;
+  place.kind = PlaceKind::kCluster;
+  place.offset = (built.shared_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  place.axes = parts;
+  place.strides.assign(parts.size(), 1);
+  for (size_t d = parts.size(); d-- > 1;) {
+    place.strides[d - 1] = place.strides[d] * nodes_.pool().atom(parts[d]).extent;
+  }
+  if (rows > 1) place.row_stride = mapping.grid_y;
+  built.shared_bytes = place.offset + rows * mapping.grid_y * element;
   built.places[value].push_back(std::move(place));
 }
 

@@ -35,12 +35,16 @@ class KernelAssembly {
   BuiltKernel turn(const Turn& turn);
   // One set of rows.
   BuiltKernel one_stage(const KernelStructure& structure);
+  BuiltKernel one_stage_of_large_blocks(const KernelStructure& structure);
   // Two levels; the block that arrives last does the second: of each tile of rows where a row was
   // split, of the whole grid where none was.
   BuiltKernel with_ticket(const KernelStructure& structure, const RowExchange& exchange);
   // One level whose blocks share rows; all stages have one mapping, each begins where results of
   // other blocks are read.
   BuiltKernel with_row_barriers(const KernelStructure& structure, const RowExchange& exchange);
+  // The same where the blocks of a row are a cluster. None where a block has no room for it.
+  std::optional<BuiltKernel> with_clusters(const KernelStructure& structure,
+                                           const RowExchange& exchange);
   // Sums over rows and over columns. None where registers do not hold the sums.
   std::optional<BuiltKernel> sweep(const KernelStructure& structure, const RowSweep& sweep,
                                    Separation separation);
@@ -55,6 +59,7 @@ class KernelAssembly {
   std::vector<AccessValueId> pass_on(const KernelStructure& structure, int level,
                                      BuiltStage& built);
   void add_scratch(BuiltStage& built, AccessValueId value);
+  void add_to_cluster(BuiltStage& built, AccessValueId value, const std::vector<AtomId>& parts);
   void add_ticket(const BuiltStage& first, BuiltStage& last, const std::vector<AtomId>& axes);
   void add_grid_barrier(BuiltStage& last);
   void add_stage(BuiltStage built);

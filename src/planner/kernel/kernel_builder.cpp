@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/cost/cost.h"
+#include "planner/kernel/cluster_split.h"
 #include "planner/kernel/shared_kernel.h"
 #include "planner/structure/coalesce.h"
 #include "planner/structure/kernel_structure.h"
@@ -31,13 +32,7 @@ class Building {
   }
 
   Built run() {
-    divide_late(nodes_);
-    for (const AccessNodeId id : nodes_.nodes()) {
-      const AccessNode& node = plan_.graph.node(id);
-      if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
-    }
-    coalesce_atoms(nodes_, stored_);
-    structure_ = find_structure(nodes_, stored_);
+    prepare();
     if (structure_.clusters.size() == 1) return one_level();
     if (request_.may_sweep) {
       if (const std::optional<RowSweep> sweep = sweep_rows(nodes_, structure_, device_)) {
@@ -50,12 +45,61 @@ class Building {
   }
 
  private:
+  void prepare() {
+    divide_late(nodes_);
+    for (const AccessNodeId id : nodes_.nodes()) {
+      const AccessNode& node = plan_.graph.node(id);
+      if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
+    }
+    coalesce_atoms(nodes_, stored_);
+    structure_ = find_structure(nodes_, stored_);
+  }
+
   KernelAssembly assembly() {
     return KernelAssembly(plan_, buffers_, device_, nodes_, stored_, request_.block,
                           request_.techniques);
   }
 
+  // Few long rows: the blocks of a row as a cluster, or one large block, where that is predicted to
+  // be fastest.
   Built one_level() {
+    std::optional<BuiltKernel> best;
+    if (request_.block == 0 && request_.techniques.has(Technique::kAdaptiveMapping)) {
+      std::vector<int64_t> sizes = cluster_sizes(nodes_, structure_, device_);
+      if (!sizes.empty()) sizes.push_back(1);
+      for (const int64_t size : sizes) {
+        if (size > 1 && !request_.may_cluster) continue;
+        std::optional<BuiltKernel> built =
+            Building(plan_, buffers_, device_, request_).with_blocks_per_row(size);
+        if (built && (!best || is_faster(*built, *best))) best = std::move(built);
+      }
+    }
+    Built plain = without_clusters();
+    const BuiltKernel* const other = std::get_if<BuiltKernel>(&plain);
+    if (!best || (other != nullptr && !is_faster(*best, *other))) return plain;
+    return *std::move(best);
+  }
+
+  bool is_faster(const BuiltKernel& a, const BuiltKernel& b) const {
+    return predicted_us(a.kernel, device_) < predicted_us(b.kernel, device_);
+  }
+
+  // A cluster of so many blocks for each row; 1: one large block.
+  std::optional<BuiltKernel> with_blocks_per_row(int64_t size) {
+    prepare();
+    if (size == 1) return assembly().one_stage_of_large_blocks(structure_);
+    const RowExchange exchange = split_into_parts(nodes_, structure_, device_, size);
+    const int64_t blocks = point_count(nodes_.pool(), exchange.parts);
+    if (exchange.parts.empty() || blocks < 2 || blocks > device_.cluster_blocks) {
+      return std::nullopt;
+    }
+    std::vector<AtomId> rows = structure_.clusters.front().rows;
+    rows.insert(rows.end(), exchange.parts.begin(), exchange.parts.end());
+    structure_ = one_cluster(nodes_, stored_, rows);
+    return assembly().with_clusters(structure_, exchange);
+  }
+
+  Built without_clusters() {
     const bool splits = request_.techniques.has(Technique::kAdaptiveMapping);
     if (splits) {
       const RowExchange exchange = split_reductions(nodes_, structure_, device_);

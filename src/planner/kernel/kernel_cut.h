@@ -25,10 +25,16 @@ struct KernelRequest {
   bool in_shared = false;             // all passes through shared memory (shared_kernel.h)
   bool may_be_in_shared = true;       // that may be tried
   bool may_sweep = true;              // blocks may sweep over rows (row_sweep.h)
+  bool may_cluster = true;            // the blocks of a row may be a cluster (cluster_split.h)
   GridBarriers grid = GridBarriers::kWhereFaster;
   Techniques techniques;
 
+  // So that the kernel can be packed.
   void forbid_waits() {
+    may_cluster = false;
+    forbid_grid_waits();
+  }
+  void forbid_grid_waits() {
     may_wait = false;
     may_sweep = false;
     grid = GridBarriers::kNever;

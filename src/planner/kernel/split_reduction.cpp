@@ -69,10 +69,10 @@ class Splitter {
     return exchange;
   }
 
-  RowExchange run_waiting() {
+  RowExchange run_waiting(int64_t parts) {
     RowExchange exchange;
     if (!find_columns() || geometry_.lanes_along_rows || !stores_are_known()) return exchange;
-    exchange.parts = split_atoms(splits_for_barrier());
+    exchange.parts = split_atoms(parts > 0 ? parts : splits_for_barrier());
     if (exchange.parts.empty()) return exchange;
     exchange.guards = guards_;
     for (const AccessNodeId reduce : reduces()) {
@@ -252,7 +252,12 @@ RowExchange split_reductions(KernelNodes& nodes, const KernelStructure& structur
 
 RowExchange split_waiting_reductions(KernelNodes& nodes, const KernelStructure& structure,
                                      const DeviceModel& device) {
-  return Splitter(nodes, structure, device).run_waiting();
+  return Splitter(nodes, structure, device).run_waiting(0);
+}
+
+RowExchange split_into_parts(KernelNodes& nodes, const KernelStructure& structure,
+                             const DeviceModel& device, int64_t parts) {
+  return Splitter(nodes, structure, device).run_waiting(parts);
 }
 
 }  // namespace stitch

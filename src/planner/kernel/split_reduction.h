@@ -29,5 +29,8 @@ RowExchange split_reductions(KernelNodes& nodes, const KernelStructure& structur
 // barriers, one per reduction that follows no other. Only where all blocks are resident.
 RowExchange split_waiting_reductions(KernelNodes& nodes, const KernelStructure& structure,
                                      const DeviceModel& device);
+// Into about so many parts, whatever else the device has to do.
+RowExchange split_into_parts(KernelNodes& nodes, const KernelStructure& structure,
+                             const DeviceModel& device, int64_t parts);
 
 }  // namespace stitch

@@ -52,15 +52,16 @@ enum class PlaceKind : uint8_t {
   kRegister,       // one per row (and per row in flight) in every thread of the row's team
   kRegisterArray,  // [steps][vector] per thread; readers have the same mapping and the same columns
   kShared,         // block's shared memory
-  kScratch,        // a buffer of kind kScratch, read by other blocks behind a ticket or barrier
-  kFragment,       // the result of a contraction, in registers by the contraction's mapping
+  kCluster,   // shared memory of every block of the cluster; a block writes its elements to all
+  kScratch,   // a buffer of kind kScratch, read by other blocks behind a ticket or barrier
+  kFragment,  // the result of a contraction, in registers by the contraction's mapping
 };
 struct Place {
   PlaceKind kind = PlaceKind::kRegister;
-  int64_t offset = 0;            // kShared: bytes in the arena
-  std::vector<AtomId> axes;      // kShared, kScratch: the value's atoms that index it, outer first
-  std::vector<int64_t> strides;  // kShared, kScratch: elements per entry of `axes` (padding)
-  int64_t row_stride = 0;        // kShared: elements per row of the block; the block's rows are
+  int64_t offset = 0;            // kShared, kCluster: bytes in the arena
+  std::vector<AtomId> axes;      // of memory: the value's atoms that index it, outer first
+  std::vector<int64_t> strides;  // of memory: elements per entry of `axes` (padding)
+  int64_t row_stride = 0;        // of shared memory: elements per row of the block; its rows are
                                  // numbered r * row_threads + team. 0: one row, or all share it
   BufferId buffer;               // kScratch
 };
@@ -147,10 +148,11 @@ struct Group {
 // ---- stages and kernels -----------------------------------------------------------------------
 
 enum class Separation : uint8_t {
-  kNone,         // the first stage
-  kTicket,       // of the blocks that differ in split_axes only, the last to arrive goes on
-  kRowBarrier,   // the blocks that differ in split_axes only wait for each other
-  kGridBarrier,  // all blocks wait
+  kNone,            // the first stage
+  kTicket,          // of the blocks that differ in split_axes only, the last to arrive goes on
+  kRowBarrier,      // the blocks that differ in split_axes only wait for each other
+  kGridBarrier,     // all blocks wait
+  kClusterBarrier,  // the blocks of a cluster wait for each other; they differ in split_axes only
 };
 
 // Tile of a contraction compiled by us: a block computes tile_m x tile_n results (flattened m and
@@ -205,6 +207,7 @@ struct Kernel {
   int block = 256;
   int min_blocks_per_sm = 1;  // second argument of __launch_bounds__
   int64_t shared_bytes = 0;
+  int cluster = 1;           // blocks of a cluster, which are numbered one after another
   int counters = 0;          // of tickets and barriers, each in a sector of its own
   bool cooperative = false;  // row and grid barriers: all blocks must be resident
   std::vector<Kernel> twin;  // the same work without barriers that wait

@@ -274,6 +274,7 @@ class PlanParser {
     kernel.min_blocks_per_sm = small_named("min_blocks");
     kernel.shared_bytes = named("shared");
     kernel.counters = small_named("counters");
+    if (in_.accept("cluster")) kernel.cluster = in_.small();
     kernel.cooperative = in_.accept("cooperative");
     kernel.sources = read_sources();
     in_.expect("estimate_ns");

@@ -301,9 +301,10 @@ class PlanPrinter {
   }
 
   void print_kernel(const Kernel& kernel, const char* word) {
-    line("{} {} block {} min_blocks {} shared {} counters {}{} sources {}", word,
+    line("{} {} block {} min_blocks {} shared {} counters {}{}{} sources {}", word,
          quote(kernel.name), kernel.block, kernel.min_blocks_per_sm, kernel.shared_bytes,
-         kernel.counters, kernel.cooperative ? " cooperative" : "", ids_text('s', kernel.sources));
+         kernel.counters, kernel.cluster > 1 ? fmt::format(" cluster {}", kernel.cluster) : "",
+         kernel.cooperative ? " cooperative" : "", ids_text('s', kernel.sources));
     ++indent_;
     const Estimate& e = kernel.estimate;
     line(
@@ -383,7 +384,8 @@ class PlanPrinter {
 
   void print_place(AccessValueId value, const Place& place) {
     std::string more;
-    if (place.kind == PlaceKind::kShared || place.kind == PlaceKind::kScratch) {
+    if (place.kind == PlaceKind::kShared || place.kind == PlaceKind::kCluster ||
+        place.kind == PlaceKind::kScratch) {
       more = fmt::format(" offset {} axes {} strides {} row_stride {}", place.offset,
                          ids_text('a', place.axes), integers_text(place.strides), place.row_stride);
     }

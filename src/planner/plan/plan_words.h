@@ -19,7 +19,7 @@ constexpr auto enumerator_names(BufferKind) {
 }
 constexpr auto enumerator_names(PlaceKind) {
   return std::to_array<std::string_view>(
-      {"register", "register_array", "shared", "scratch", "fragment"});
+      {"register", "register_array", "shared", "cluster", "scratch", "fragment"});
 }
 constexpr auto enumerator_names(MappingKind) {
   return std::to_array<std::string_view>({"row", "column", "loop", "tile", "contraction"});
@@ -31,7 +31,8 @@ constexpr auto enumerator_names(CascadeRule) {
   return std::to_array<std::string_view>({"none", "shifted_exp", "squared_distance"});
 }
 constexpr auto enumerator_names(Separation) {
-  return std::to_array<std::string_view>({"none", "ticket", "row_barrier", "grid_barrier"});
+  return std::to_array<std::string_view>(
+      {"none", "ticket", "row_barrier", "grid_barrier", "cluster_barrier"});
 }
 
 template <class Enum>

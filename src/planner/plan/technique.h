@@ -14,6 +14,7 @@ enum class Technique : uint8_t {
   kPacking,          // independent kernels in one launch
   kSiblings,         // independent kernels that read the same inputs become one
   kGridScope,        // blocks that wait for each other
+  kClusterScope,     // blocks of a cluster that share rows (sm_90 and later)
   kSharedRows,       // coarse rows with everything between groups in shared memory
   kAdaptiveMapping,  // threads per row and rows per block by size, rows split over blocks
   kDominantMerging,  // reduces of equal depth and columns in one pass
@@ -23,13 +24,14 @@ struct TechniqueName {
   Technique technique;
   std::string_view name;
 };
-inline constexpr std::array<TechniqueName, 9> kTechniques = {{
+inline constexpr std::array<TechniqueName, 10> kTechniques = {{
     {Technique::kSearch, "search"},
     {Technique::kProducts, "products"},
     {Technique::kEpilogues, "epilogues"},
     {Technique::kPacking, "packing"},
     {Technique::kSiblings, "siblings"},
     {Technique::kGridScope, "grid-scope"},
+    {Technique::kClusterScope, "cluster-scope"},
     {Technique::kSharedRows, "shared-rows"},
     {Technique::kAdaptiveMapping, "adaptive-mapping"},
     {Technique::kDominantMerging, "dominant-merging"},

@@ -273,7 +273,8 @@ void AccessWalk::add_results(const Group& group) {
                                   : place(root.value, PlaceKind::kRegister) != nullptr ||
                                         place(root.value, PlaceKind::kRegisterArray) != nullptr;
     if (in_registers) kept_.insert(root.value);
-    if (scratch != nullptr || place(root.value, PlaceKind::kShared) != nullptr) {
+    if (scratch != nullptr || place(root.value, PlaceKind::kShared) != nullptr ||
+        place(root.value, PlaceKind::kCluster) != nullptr) {
       stored_.insert(root.value);
     }
   }
@@ -360,6 +361,7 @@ bool AccessWalk::load_placed(AccessValueId value, const std::vector<ExprId>& par
                              uint32_t predicate) {
   if (!stored_.contains(value)) return false;
   if (place(value, PlaceKind::kShared) != nullptr) return true;
+  if (place(value, PlaceKind::kCluster) != nullptr) return true;
   const Place* const scratch = place(value, PlaceKind::kScratch);
   if (scratch == nullptr) return false;
   add(scratch->buffer, place_offset(*scratch, value, parts), predicate);

@@ -10,7 +10,8 @@ namespace stitch {
 // One of its stages is a contraction: the kernel counts as such, not as memory-intensive.
 bool holds_contraction(const Kernel& kernel);
 
-// Row and grid barriers of all parts: separations at which blocks wait. Tickets are none.
+// Row and grid barriers of all parts: separations at which blocks wait for such as may not be
+// resident. Tickets and barriers of a cluster are none.
 int waiting_barriers(const Kernel& kernel);
 
 // The value that a kernel without ONNX nodes copies to an output: an input or a constant.

@@ -44,7 +44,7 @@ int threads_for_row(const MappingProblem& problem, const DeviceModel& device, in
   int threads = lanes_per_row(problem, vector);
   const int limit = problem.block != 0 ? problem.block : kLargestBlock;
   const int arrays = std::max(problem.live_arrays, 1);
-  const int block = problem.waits ? kLargestBlock : kBlock;
+  const int block = problem.large_blocks ? kLargestBlock : kBlock;
   while (threads < limit && steps_of(problem, threads, vector) > 1) {
     const bool full = steps_of(problem, threads, vector) * vector * arrays > kMostRowElements;
     const bool idle = threads < block && all_rows(problem) * threads / block < device.sm_count;

@@ -20,9 +20,9 @@ struct MappingProblem {
   int loads = 1;              // independent full-size loads per point
   bool lanes_along_rows = false;
   bool has_reduce = false;
-  bool waits = false;    // blocks that share rows meet: at most one per multiprocessor
-  int block = 0;         // a block size that is given (packed kernels); 0: free
-  bool adaptive = true;  // else one block per row, whatever its length
+  bool large_blocks = false;  // few blocks: at most one per multiprocessor
+  int block = 0;              // a block size that is given (packed kernels); 0: free
+  bool adaptive = true;       // else one block per row, whatever its length
 };
 
 struct MappingNumbers {

@@ -75,7 +75,8 @@ class StageBuilder {
     problem.has_reduce = cluster_.has_reduce;
     problem.live_arrays = groups_.live_arrays + swept_sums();
     problem.block = request_.block;
-    problem.waits = !request_.exchanged.empty();
+    // Blocks that share a row are few.
+    problem.large_blocks = request_.large_blocks || !request_.exchanged.empty();
     problem.adaptive = request_.techniques.has(Technique::kAdaptiveMapping);
     const int64_t widest = std::max<int64_t>(kVectorBytes / geometry_.largest_element, 1);
     if (geometry_.main.linear.valid()) {

@@ -25,6 +25,7 @@ struct StageRequest {
   std::vector<AccessValueId> scratch;    // results of earlier stages
   std::vector<AccessValueId> exchanged;  // results that other blocks of the row read, in this stage
   std::vector<Guard> guards;  // of a ragged split: points outside are skipped, in whole vectors
+  bool large_blocks = false;  // see MappingProblem
   const StageMapping* like = nullptr;  // the same rows on the same threads as this mapping
   bool all_rows = false;               // a block does all rows of its block axes, in passes
   int64_t most_blocks = 0;             // further tiles of rows in passes; 0: any number
