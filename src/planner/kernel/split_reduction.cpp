@@ -79,7 +79,9 @@ class Splitter {
       exchange.exchanged.push_back(split(reduce, exchange.parts));
       // Every block of the row joins all parts: a loop over them, not over what the block owns.
       nodes_.rename_reduced(reduce);
-      join_in_every_thread(reduce, exchange.parts, kMostPartsWhereAllJoin);
+      // Those of a cluster lie in shared memory.
+      join_in_every_thread(reduce, exchange.parts,
+                           parts > 0 ? kMostPartsPerThread : kMostPartsWhereAllJoin);
     }
     return exchange;
   }
