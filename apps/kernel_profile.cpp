@@ -52,7 +52,10 @@ void set_counts(KernelProfile& profile, const runtime::LaunchCounts& counts) {
   profile.vector_requests = number(counts.vector_requests);
   profile.instructions = number(counts.global_requests + counts.shared_requests +
                                 counts.warp_exchanges + counts.atomics + counts.products);
-  if (counts.blocks > 0) profile.barriers = number(counts.block_barriers) / number(counts.blocks);
+  if (counts.blocks > 0) {
+    profile.barriers = number(counts.block_barriers) / number(counts.blocks);
+    profile.cluster_barriers = number(counts.cluster_barriers) / number(counts.blocks);
+  }
 }
 
 }  // namespace
@@ -107,6 +110,7 @@ KernelProfile total_profile(const std::vector<KernelProfile>& kernels) {
     total.vector_requests += kernel.vector_requests;
     total.instructions += kernel.instructions;
     total.barriers = std::max(total.barriers, kernel.barriers);
+    total.cluster_barriers = std::max(total.cluster_barriers, kernel.cluster_barriers);
     total.registers = std::max(total.registers, kernel.registers);
     total.spill_bytes = std::max(total.spill_bytes, kernel.spill_bytes);
     total.shared_bytes = std::max(total.shared_bytes, kernel.shared_bytes);
@@ -135,6 +139,7 @@ nlohmann::ordered_json profile_json(const KernelProfile& profile) {
   json["requests"] = profile.requests;
   json["instructions_per_element"] = profile.instructions_per_element();
   json["barriers"] = profile.barriers;
+  json["cluster_barriers"] = profile.cluster_barriers;
   json["grid_barriers"] = profile.grid_barriers;
   json["registers"] = profile.registers;
   json["spill_bytes"] = profile.spill_bytes;

@@ -33,10 +33,11 @@ struct KernelProfile {
   double used_bytes = 0;       // of those sectors, what some lane uses
   double shared_wavefronts = 0;
   double shared_ideal_wavefronts = 0;
-  double requests = 0;         // global
-  double vector_requests = 0;  // of them, with 16 bytes a lane
-  double instructions = 0;     // of warps: global and shared requests, shuffles, votes, atomics
-  double barriers = 0;         // block barriers of one block
+  double requests = 0;          // global
+  double vector_requests = 0;   // of them, with 16 bytes a lane
+  double instructions = 0;      // of warps: global and shared requests, shuffles, votes, atomics
+  double barriers = 0;          // block barriers of one block
+  double cluster_barriers = 0;  // of one block, the meeting at its beginning included
 
   // Of the compiled kernel, on the device.
   int registers = 0;

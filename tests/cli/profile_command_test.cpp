@@ -70,6 +70,20 @@ TEST_CASE("the counts of contiguous element-wise work are its bytes") {
   CHECK(std::abs(kernel.at("limit_us").get<double>() - bytes / 2039e3) < 1e-6);
 }
 
+TEST_CASE("the blocks of a cluster meet when they begin and when they exchange their parts") {
+  const TemporaryFolder folder;
+  ModelBuilder model;
+  model.input("x", DType::kF32, {"4", "65536"}).node("Softmax", {"x"}, {"y"});
+  const Json json = profile_of({saved(model, folder), "--arch", "sm_90"});
+  REQUIRE(json.at("kernels").size() == 1);
+  const Json& kernel = json["kernels"][0];
+  CHECK(kernel.at("cluster_barriers") == 2);
+  CHECK(kernel.at("grid_barriers") == 0);
+  CHECK(kernel.at("blocks") == 4 * 8);
+  CHECK(kernel.at("counted_bytes") == kernel.at("compulsory_bytes"));
+  CHECK(kernel.at("spill_bytes") == 0);
+}
+
 TEST_CASE("an operand that is read twice is requested twice, and a tile has a barrier") {
   const TemporaryFolder folder;
   ModelBuilder model;
