@@ -180,7 +180,9 @@ class Planner {
 
   void add_call(const MatmulLayout& layout, PlanBuffers& buffers) {
     for (const MatmulMatrix* matrix : {&layout.a, &layout.b, &layout.d}) buffers.of(matrix->value);
-    if (layout.bias.valid()) buffers.of(layout.bias);
+    for (const AccessValueId added : {layout.c.value, layout.bias}) {
+      if (added.valid()) buffers.of(added);
+    }
     steps_.push_back(
         {LibraryMatmul{layout, plan_.graph.node(layout.node).sources}, std::nullopt, {}});
   }

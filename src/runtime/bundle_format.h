@@ -16,7 +16,7 @@
 namespace STITCH_RUNTIME_NAMESPACE {
 
 // Raised by one whenever the meaning of a field changes; a launcher reads its own version only.
-inline constexpr std::uint32_t kProgramFormatVersion = 1;
+inline constexpr std::uint32_t kProgramFormatVersion = 2;
 
 // The values are part of the C ABI (NAME_tensor_info::dtype) and never change.
 enum class ElementType : std::uint8_t {
@@ -103,13 +103,14 @@ struct BatchDim {
   std::int64_t stride_a = 0;
   std::int64_t stride_b = 0;
   std::int64_t stride_d = 0;
+  std::int64_t stride_c = 0;
 };
 
 enum class ComputeType : std::uint8_t { kFloat32, kTf32, kFloat16, kFloat64, kInt32 };
 
 enum class Epilogue : std::uint8_t { kNone, kBias };
 
-// D[m,n] = alpha * A[m,k] * B[k,n] + beta * D[m,n] (+ bias[n]) through cuBLASLt, for every index of
+// D[m,n] = alpha * A[m,k] * B[k,n] + beta * C[m,n] (+ bias[n]) through cuBLASLt, for every index of
 // the batch dimensions (outermost first; empty = one product). A transposed operand is the same
 // matrix in the other order. The last batch dimension is one strided-batched call; the launcher
 // loops over those before it.
@@ -121,6 +122,7 @@ struct MatmulCall {
   std::vector<BatchDim> batch;
   MatrixLayout a;
   MatrixLayout b;
+  MatrixLayout c;  // read where beta is not 0; of d's type and order
   MatrixLayout d;
   double alpha = 1.0;
   double beta = 0.0;

@@ -135,8 +135,10 @@ void MatmulPlan::run(const DeviceMemory& memory, CUstream stream) {
     const void* a = device_pointer(memory.address(call_.a.buffer) + offsets.a);
     const void* b = device_pointer(memory.address(call_.b.buffer) + offsets.b);
     void* d = device_pointer(memory.address(call_.d.buffer) + offsets.d);
+    const void* c =
+        call_.beta == 0.0 ? d : device_pointer(memory.address(call_.c.buffer) + offsets.c);
     library.check(library.matmul(session_.handle(), matmul_, &alpha, problem.swapped ? b : a, left_,
-                                 problem.swapped ? a : b, right_, &beta, d, result_, d, result_,
+                                 problem.swapped ? a : b, right_, &beta, c, addend_, d, result_,
                                  &algorithm_, workspace, call_.workspace.bytes, stream),
                   "cublasLtMatmul", step_name(call_));
   }
@@ -157,6 +159,7 @@ void MatmulPlan::describe() {
   if (call_.epilogue == Epilogue::kBias) set(kMatmulEpilogue, kEpilogueBias);
   left_ = create_layout(library, problem.left, problem, what);
   right_ = create_layout(library, problem.right, problem, what);
+  addend_ = create_layout(library, problem.addend, problem, what);
   result_ = create_layout(library, problem.result, problem, what);
 }
 
@@ -168,11 +171,11 @@ void MatmulPlan::choose_algorithm() {
   preference.set<std::uint64_t>(kMaxWorkspaceBytes, call_.workspace.bytes);
   preference.set<std::uint32_t>(kMinAlignmentA, problem.left.alignment);
   preference.set<std::uint32_t>(kMinAlignmentB, problem.right.alignment);
-  preference.set<std::uint32_t>(kMinAlignmentC, problem.result.alignment);
+  preference.set<std::uint32_t>(kMinAlignmentC, problem.addend.alignment);
   preference.set<std::uint32_t>(kMinAlignmentD, problem.result.alignment);
   HeuristicResult result = {};
   int found = 0;
-  const CublasStatus status = library.heuristic(session_.handle(), matmul_, left_, right_, result_,
+  const CublasStatus status = library.heuristic(session_.handle(), matmul_, left_, right_, addend_,
                                                 result_, preference.get(), 1, &result, &found);
   if (status == 0 && found > 0 && result.state == 0) {
     algorithm_ = result.algorithm;
@@ -186,7 +189,7 @@ void MatmulPlan::choose_algorithm() {
 
 void MatmulPlan::release() {
   const CublasLt& library = session_.functions();
-  for (LayoutDescriptor* layout : {&left_, &right_, &result_}) {
+  for (LayoutDescriptor* layout : {&left_, &right_, &addend_, &result_}) {
     if (*layout != nullptr) library.layout_destroy(*layout);
     *layout = nullptr;
   }

@@ -51,6 +51,7 @@ class MatmulPlan {
   MatmulDescriptor matmul_ = nullptr;
   LayoutDescriptor left_ = nullptr;  // the library's first operand
   LayoutDescriptor right_ = nullptr;
+  LayoutDescriptor addend_ = nullptr;
   LayoutDescriptor result_ = nullptr;
   MatmulAlgorithm algorithm_ = {};
 };

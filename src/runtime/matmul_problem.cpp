@@ -117,6 +117,14 @@ LibraryProblem library_problem(const MatmulCall& call) {
     problem.result =
         seen_as(call, call.d, call.m, call.n, MatrixOrder::kColumnMajor, &BatchDim::stride_d);
   }
+  // The library wants a C even where it does not read it.
+  problem.addend = problem.result;
+  if (call.beta != 0.0) {
+    const std::int64_t rows = problem.swapped ? call.n : call.m;
+    const std::int64_t cols = problem.swapped ? call.m : call.n;
+    problem.addend =
+        seen_as(call, call.c, rows, cols, MatrixOrder::kColumnMajor, &BatchDim::stride_c);
+  }
   return problem;
 }
 
@@ -134,6 +142,7 @@ OuterOffsets outer_offsets(const MatmulCall& call, std::int64_t number) {
     number /= batch.count;
     offsets.a += static_cast<std::uint64_t>(index * batch.stride_a) * element_bytes(call.a.type);
     offsets.b += static_cast<std::uint64_t>(index * batch.stride_b) * element_bytes(call.b.type);
+    offsets.c += static_cast<std::uint64_t>(index * batch.stride_c) * element_bytes(call.c.type);
     offsets.d += static_cast<std::uint64_t>(index * batch.stride_d) * element_bytes(call.d.type);
   }
   return offsets;

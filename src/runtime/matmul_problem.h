@@ -27,6 +27,7 @@ struct LibraryProblem {
   bool swapped = false;
   LibraryMatrix left;
   LibraryMatrix right;
+  LibraryMatrix addend;  // C; the result's where beta is 0
   LibraryMatrix result;
   std::int64_t batch_count = 1;
 };
@@ -44,6 +45,7 @@ std::int64_t library_call_count(const MatmulCall& call);
 struct OuterOffsets {
   std::uint64_t a = 0;
   std::uint64_t b = 0;
+  std::uint64_t c = 0;
   std::uint64_t d = 0;
 };
 OuterOffsets outer_offsets(const MatmulCall& call, std::int64_t number);

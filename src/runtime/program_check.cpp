@@ -60,6 +60,12 @@ class StepChecker {
     check_range(call.b.buffer, "operand b");
     check_range(call.d.buffer, "result d");
     check_range(call.workspace, "workspace");
+    if (call.beta != 0.0) {
+      check_range(call.c.buffer, "operand c");
+      if (call.c.order != call.d.order || call.c.type != call.d.type) {
+        fail("operand c is not stored as the result is");
+      }
+    }
     if (call.epilogue == Epilogue::kNone) return;
     check_range(call.bias, "bias");
     if (call.d.order == MatrixOrder::kColumnMajor) fail("a bias needs a row-major result");

@@ -153,13 +153,14 @@ void transfer(Archive& archive, MatrixLayout& value) {
 
 template <typename Archive>
 void transfer(Archive& archive, BatchDim& value) {
-  transfer_all(archive, value.count, value.stride_a, value.stride_b, value.stride_d);
+  transfer_all(archive, value.count, value.stride_a, value.stride_b, value.stride_c,
+               value.stride_d);
 }
 
 template <typename Archive>
 void transfer(Archive& archive, MatmulCall& value) {
   transfer_all(archive, value.name, value.m, value.n, value.k, value.batch, value.a, value.b,
-               value.d, value.alpha, value.beta, value.compute, value.epilogue, value.bias,
+               value.c, value.d, value.alpha, value.beta, value.compute, value.epilogue, value.bias,
                value.workspace, value.source_nodes);
 }
 

@@ -39,17 +39,18 @@ int64_t storage_count(const AccessGraph& graph, AccessValueId value) {
 
 // Runs a layout on storages; `d` gets the sums.
 void run_layout(const MatmulLayout& layout, const std::vector<double>& a,
-                const std::vector<double>& b, const std::vector<double>& bias,
-                std::vector<double>& d) {
+                const std::vector<double>& b, const std::vector<double>& c,
+                const std::vector<double>& bias, std::vector<double>& d) {
   int64_t batches = 1;
   for (const MatmulBatch& dim : layout.batch) batches *= dim.count;
   for (int64_t batch = 0; batch < batches; ++batch) {
-    int64_t rest = batch, at_a = 0, at_b = 0, at_d = 0;
+    int64_t rest = batch, at_a = 0, at_b = 0, at_c = 0, at_d = 0;
     for (const MatmulBatch& dim : layout.batch) {
       const int64_t i = rest % dim.count;
       rest /= dim.count;
       at_a += i * dim.stride_a;
       at_b += i * dim.stride_b;
+      at_c += i * dim.stride_c;
       at_d += i * dim.stride_d;
     }
     for (int64_t i = 0; i < layout.m; ++i) {
@@ -60,6 +61,7 @@ void run_layout(const MatmulLayout& layout, const std::vector<double>& a,
                  b.at(static_cast<size_t>(at_b + place(layout.b, k, j)));
         }
         sum *= layout.scale;
+        if (!c.empty()) sum += c.at(static_cast<size_t>(at_c + place(layout.c, i, j)));
         if (!bias.empty()) sum += bias.at(static_cast<size_t>(layout.bias_offset + j));
         d.at(static_cast<size_t>(at_d + place(layout.d, i, j))) = sum;
       }
@@ -235,6 +237,74 @@ TEST_CASE("what is added to a product stays a kernel unless it is a row of it") 
   CHECK(late.access.nodes.size() == 3);
 }
 
+TEST_CASE("a residual stream is summed up by the products that add to it") {
+  // Both sums are read again behind the next product: they are in memory in any case.
+  const Absorbed run = absorb_text(R"(
+    input %0 "x" : f32[32,64]
+    input %1 "w" : f32[64,64]
+    input %2 "b" : f32[64]
+    %3 = matmul(%0, %1) {accumulate=f32} : f32[32,64]
+    %4 = broadcast(%2) {axes=[1]} : f32[32,64]
+    %5 = add(%3, %4) : f32[32,64]
+    %6 = add(%0, %5) : f32[32,64]
+    %7 = tanh(%6) : f32[32,64]
+    %8 = matmul(%7, %1) {accumulate=f32} : f32[32,64]
+    %9 = add(%8, %6) : f32[32,64]
+    output "y" %9)");
+  REQUIRE(run.access.nodes.size() == 3);  // two products and tanh
+  REQUIRE(run.choices.size() == 2);
+  const MatmulLayout& first = run.choices[0].layout;
+  const MatmulLayout& second = run.choices[1].layout;
+  CHECK(run.access.value(first.c.value).name == "x");
+  CHECK(run.access.value(first.bias).name == "b");
+  CHECK(second.c.value == first.d.value);
+  CHECK_FALSE(second.bias.valid());
+  CHECK(run.access.outputs[0].value == second.d.value);
+}
+
+TEST_CASE("heads of a residual are added at the strides of their own tensor") {
+  const Absorbed run = absorb_text(R"(
+    input %0 "q" : f32[3,16,4]
+    input %1 "w" : f32[3,4,8]
+    input %2 "r" : f32[16,3,8]
+    %3 = matmul(%0, %1) {accumulate=f32} : f32[3,16,8]
+    %4 = transpose(%2) {perm=[1, 0, 2]} : f32[3,16,8]
+    %5 = add(%3, %4) : f32[3,16,8]
+    output "y" %5)");
+  REQUIRE(run.access.nodes.size() == 1);
+  REQUIRE(run.choices[0].library);
+  const MatmulLayout& layout = run.choices[0].layout;
+  CHECK(layout.c.leading_dimension == 24);
+  CHECK(layout.batch[0].stride_c == 8);
+  CHECK(layout.batch[0].stride_d == 128);
+}
+
+TEST_CASE("a residual stays in the kernel that keeps the sum or makes the residual") {
+  const std::string head = R"(
+    input %0 "x" : f32[32,64]
+    input %1 "w" : f32[64,64]
+    %2 = matmul(%0, %1) {accumulate=f32} : f32[32,64]
+  )";
+  const Absorbed kept = absorb_text(head + R"(
+    %3 = add(%2, %0) : f32[32,64]
+    %4 = tanh(%3) : f32[32,64]
+    %5 = add(%3, %4) : f32[32,64]
+    output "y" %5)");
+  CHECK(kept.access.nodes.size() == 4);
+  const Absorbed made = absorb_text(head + R"(
+    %3 = tanh(%0) : f32[32,64]
+    %4 = add(%2, %3) : f32[32,64]
+    output "y" %4)");
+  CHECK(made.access.nodes.size() == 3);
+  // Two products of one depth: neither waits for the other.
+  const Absorbed both = absorb_text(head + R"(
+    %3 = matmul(%0, %1) {accumulate=f32} : f32[32,64]
+    %4 = tanh(%3) : f32[32,64]
+    %5 = add(%2, %4) : f32[32,64]
+    output "y" %5)");
+  CHECK(both.access.nodes.size() == 4);
+}
+
 TEST_CASE("a scaled query is read unscaled") {
   const Absorbed run = absorb_text(R"(
     input %0 "q" : f32[16,12]
@@ -313,10 +383,11 @@ TEST_CASE("absorption changes no output of random graphs and its layouts compute
       };
       const std::vector<double> d = stored(choice.layout.d.value);
       std::vector<double> computed(d.size(), -1e9);
-      const auto bias =
-          choice.layout.bias.valid() ? stored(choice.layout.bias) : std::vector<double>();
-      run_layout(choice.layout, stored(choice.layout.a.value), stored(choice.layout.b.value), bias,
-                 computed);
+      const auto added = [&](AccessValueId id) {
+        return id.valid() ? stored(id) : std::vector<double>();
+      };
+      run_layout(choice.layout, stored(choice.layout.a.value), stored(choice.layout.b.value),
+                 added(choice.layout.c.value), added(choice.layout.bias), computed);
       INFO("seed " << seed << ", node " << choice.node.index);
       CHECK(computed == d);
       ++layouts;

@@ -266,9 +266,9 @@ class Evaluator {
         }
       });
       real *= node.scale;
-      if (node.operands.size() > 2) {
-        const Element bias = element(node.operands[2]);
-        real += bias.tensor->real(bias.index);
+      for (size_t i = 2; i < node.operands.size(); ++i) {
+        const Element added = element(node.operands[i]);
+        real += added.tensor->real(added.index);
       }
       if (is_float(result.dtype)) {
         tensor.set_real(next++, real);

@@ -22,7 +22,8 @@ const char* const kResidual = R"(graph "residual" {
   %1 = exp(%x) : f32[64,64]
   %2 = matmul(%1, %w) : f32[64,64]
   %3 = add(%1, %2) : f32[64,64]
-  output "y" %3
+  %4 = tanh(%3) : f32[64,64]
+  output "y" %4
 })";
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_CASE("outer batch dims are separate library calls, the last is a strided ba
   call.m = call.n = call.k = 16;
   call.a.type = call.b.type = call.d.type = ElementType::kFloat16;
   call.a.leading_dimension = call.b.leading_dimension = call.d.leading_dimension = 192;
-  call.batch = {{2, 4096, 0, 8192}, {3, 512, 64, 128}, {12, 16, 16, 24}};
+  call.batch = {{2, 4096, 0, 8192, 2048}, {3, 512, 64, 128, 256}, {12, 16, 16, 24, 32}};
   CHECK(library_call_count(call) == 6);
   const LibraryProblem problem = library_problem(call);
   CHECK(problem.batch_count == 12);
@@ -125,6 +125,26 @@ TEST_CASE("outer batch dims are separate library calls, the last is a strided ba
   CHECK(offsets.a == 2 * (4096 + 512));
   CHECK(offsets.b == 2 * 64);
   CHECK(offsets.d == 2 * (8192 + 128));
+  CHECK(offsets.c == 4 * (2048 + 256));  // in f32 here
+}
+
+TEST_CASE("what is added is seen as the result is, at its own strides") {
+  MatmulCall call;
+  call.m = 8;
+  call.n = 4;
+  call.k = 3;
+  call.a.leading_dimension = 3;
+  call.b.leading_dimension = call.d.leading_dimension = 4;
+  call.c.leading_dimension = 24;
+  call.batch = {{5, 24, 12, 32, 4}};
+  CHECK(library_problem(call).addend.leading_dimension == 4);  // not read: the result's own
+  call.beta = 1;
+  const LibraryProblem problem = library_problem(call);
+  CHECK(problem.addend.rows == 4);
+  CHECK(problem.addend.cols == 8);
+  CHECK(problem.addend.leading_dimension == 24);
+  CHECK(problem.addend.batch_stride == 4);
+  CHECK(problem.result.batch_stride == 32);
 }
 
 TEST_CASE("alignments follow from offsets and batch strides") {

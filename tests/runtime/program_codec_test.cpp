@@ -21,10 +21,12 @@ LaunchProgram rich_program() {
   call.m = 4;
   call.n = 16;
   call.k = 8;
-  call.batch = {{2, 1, 2, 3}, {5, 0, 7, 9}};
+  call.batch = {{2, 1, 2, 3, 4}, {5, 0, 7, 9, 11}};
   call.a = {{BufferKind::kInput, 0, 0, 128}, ElementType::kFloat16, MatrixOrder::kColumnMajor, 4};
   call.b = {{BufferKind::kWeights, 0, 16, 256}, ElementType::kFloat16, MatrixOrder::kRowMajor, 16};
+  call.c = {{BufferKind::kWorkspace, 0, 0, 128}, ElementType::kFloat16, MatrixOrder::kRowMajor, 16};
   call.d = {{BufferKind::kOutput, 0, 0, 128}, ElementType::kFloat16, MatrixOrder::kRowMajor, 16};
+  call.beta = 1;
   call.alpha = 0.125;
   call.compute = ComputeType::kTf32;
   call.epilogue = Epilogue::kBias;
@@ -59,6 +61,8 @@ TEST_CASE("a launch program survives the way through bytes") {
   const auto& call = std::get<MatmulCall>(items[2].steps[0]);
   CHECK(call.alpha == 0.125);
   CHECK(call.batch[1].stride_d == 9);
+  CHECK(call.batch[1].stride_c == 11);
+  CHECK(call.c.leading_dimension == 16);
   CHECK(call.a.order == MatrixOrder::kColumnMajor);
   CHECK(call.bias.index == 1);
   CHECK(call.source_nodes[1] == "/dense/Add");
@@ -80,7 +84,7 @@ TEST_CASE("bytes of something else are refused") {
   std::string bytes = encode_program(sample_program());
   CHECK(failure("GIF89a..............") == "launch program: not one");
   bytes[8] = 9;
-  CHECK(failure(bytes) == "launch program: format version 9, this launcher reads 1");
+  CHECK(failure(bytes) == "launch program: format version 9, this launcher reads 2");
 }
 
 TEST_CASE("a program that leaves its memory is refused with the place") {
@@ -130,10 +134,16 @@ TEST_CASE("a program that leaves its memory is refused with the place") {
     CHECK(failure_of() == "launch program of sm_80, kernel 'first': unit 1 of 1");
   }
   SECTION("a bias on a column-major result") {
-    std::get<MatmulCall>(program.architectures[0].items[2].steps[0]).d.order =
-        MatrixOrder::kColumnMajor;
+    auto& call = std::get<MatmulCall>(program.architectures[0].items[2].steps[0]);
+    call.c.order = call.d.order = MatrixOrder::kColumnMajor;
     CHECK(failure_of() ==
           "launch program of sm_80, matmul 'dense': a bias needs a row-major result");
+  }
+  SECTION("what is added in another order than the result") {
+    std::get<MatmulCall>(program.architectures[0].items[2].steps[0]).c.order =
+        MatrixOrder::kColumnMajor;
+    CHECK(failure_of() ==
+          "launch program of sm_80, matmul 'dense': operand c is not stored as the result is");
   }
   SECTION("barrier counters") {
     program.architectures[1].counters = {200, 100};

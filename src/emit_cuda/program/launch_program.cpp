@@ -139,11 +139,16 @@ class ProgramBuilder {
     call.n = layout.n;
     call.k = layout.k;
     for (const MatmulBatch& batch : layout.batch)
-      call.batch.push_back({batch.count, batch.stride_a, batch.stride_b, batch.stride_d});
+      call.batch.push_back(
+          {batch.count, batch.stride_a, batch.stride_b, batch.stride_d, batch.stride_c});
     call.a = matrix(layout.a);
     call.b = matrix(layout.b);
     call.d = matrix(layout.d);
     call.alpha = layout.scale;
+    if (layout.c.value.valid()) {
+      call.c = matrix(layout.c);
+      call.beta = 1;
+    }
     if (layout.bias.valid()) {
       const Buffer& bias = *by_value_.at(layout.bias);
       const int64_t element = size_bytes(bias.dtype);

@@ -8,6 +8,7 @@
 
 #include "planner/absorb/absorb_bias.h"
 #include "planner/absorb/absorb_copies.h"
+#include "planner/absorb/absorb_residual.h"
 #include "planner/absorb/absorb_scale.h"
 #include "planner/access/regions.h"
 
@@ -40,7 +41,7 @@ Price price_of(const AccessGraph& graph, const AccessNode& node, const DeviceMod
   return price;
 }
 
-// Only the library knows a bias and a scale: such a product must keep its library form.
+// Only the library adds to a product and scales it: such a product must keep its library form.
 constexpr int kNeverRank = 1000;
 
 // Lower is better: a call, several calls, no library form at all.
@@ -176,6 +177,7 @@ std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceMo
   fold_bias_adds(graph, is_library);
   StorageChooser storage(graph);
   for (size_t v = 0; v < graph.values.size(); ++v) storage.choose(AccessValueId(v));
+  fold_residual_adds(graph, is_library);
   // A copy of one operand may show that the other needs one too.
   for (int round = 0; round < 2; ++round) {
     insert_operand_copies(graph, worthwhile_copies(graph, device));

@@ -60,7 +60,8 @@ void fold_bias_adds(AccessGraph& graph, const std::function<bool(AccessNodeId)>&
       sum.operands.push_back(add.operands[1 - i]);
       sum.sources.insert(sum.sources.end(), add.sources.begin(), add.sources.end());
       graph.nodes[n] = std::move(sum);
-      if (std::holds_alternative<MatmulLayout>(matmul_layout(graph, AccessNodeId(n)))) {
+      const auto layout = matmul_layout(graph, AccessNodeId(n));
+      if (const auto* found = std::get_if<MatmulLayout>(&layout); found && found->bias.valid()) {
         changed = true;
         break;
       }

@@ -12,7 +12,7 @@ namespace stitch {
 // the row for nothing. Node and value ids change.
 void fold_bias_adds(AccessGraph& graph, const std::function<bool(AccessNodeId)>& is_library);
 
-// Products that own kernels do not know: with a bias, or with a scale.
+// Products that own kernels do not know: with something added, or with a scale.
 inline bool needs_library(const AccessNode& node) {
   return node.kind == AccessKind::kContraction && (node.operands.size() > 2 || node.scale != 1);
 }

@@ -53,24 +53,30 @@ void write_copies_directly(AccessGraph& graph) {
     const AccessNodeId producer = graph.value(piece.source).producer;
     if (!producer.valid() || !once[piece.source.index]) continue;
     if (graph.node(producer).kind != AccessKind::kContraction) continue;
-    const auto map = renaming(graph, piece, graph.nodes[n].axes);
-    if (!map) continue;
-    AccessSubstitution substitution(graph, *map);
-    AccessNode moved = graph.nodes[n];  // takes the copy's place, result and axes
-    const AccessNode& contraction = graph.node(producer);
-    moved.kind = contraction.kind;
-    moved.op = contraction.op;
-    moved.attributes = contraction.attributes;
-    moved.reduced = contraction.reduced;
-    moved.sources = contraction.sources;
-    moved.operands.clear();
-    for (const Read& read : contraction.operands) {
-      moved.operands.push_back(substitution.read(read));
-    }
-    graph.nodes[n] = std::move(moved);
+    auto moved = computed_by_reader(graph, graph.node(producer), piece, graph.nodes[n]);
+    if (!moved) continue;
+    graph.nodes[n] = *std::move(moved);
     changed = true;
   }
   if (changed) remove_unread_nodes(graph);
+}
+
+std::optional<AccessNode> computed_by_reader(AccessGraph& graph, const AccessNode& contraction,
+                                             const Piece& piece, const AccessNode& reader) {
+  auto map = renaming(graph, piece, reader.axes);
+  if (!map) return std::nullopt;
+  AccessNode moved = contraction;
+  moved.axes = reader.axes;
+  moved.results = reader.results;
+  for (AtomId& atom : moved.reduced) {
+    if (std::find(moved.axes.begin(), moved.axes.end(), atom) == moved.axes.end()) continue;
+    const AtomId other = graph.pool.add_atom(graph.pool.atom(atom).extent);
+    map->emplace(atom, graph.pool.of(other));
+    atom = other;
+  }
+  AccessSubstitution substitution(graph, *std::move(map));
+  for (Read& read : moved.operands) read = substitution.read(read);
+  return moved;
 }
 
 std::vector<std::vector<AccessNodeId>> readers_of(const AccessGraph& graph) {

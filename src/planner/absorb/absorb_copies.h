@@ -1,5 +1,6 @@
 // Copies around contractions: taken over from a result, put in before an operand.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "planner/access/access_graph.h"
@@ -9,6 +10,11 @@ namespace stitch {
 // A contraction whose result is read by nothing but a copy computes the copy instead, over the
 // copy's atoms: a transposed output costs no kernel.
 void write_copies_directly(AccessGraph& graph);
+
+// What `contraction` computes, as a node with the atoms and results of the node that reads its
+// result by `piece`; none where the reader does not read each element once.
+std::optional<AccessNode> computed_by_reader(AccessGraph& graph, const AccessNode& contraction,
+                                             const Piece& piece, const AccessNode& reader);
 
 // For every value, the nodes that read it.
 std::vector<std::vector<AccessNodeId>> readers_of(const AccessGraph& graph);

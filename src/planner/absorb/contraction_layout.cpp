@@ -15,7 +15,7 @@ namespace {
 // A loop of the product and how far each matrix moves with it, in elements; 0: it does not.
 struct Loop {
   int64_t count = 1;
-  int64_t a = 0, b = 0, d = 0, bias = 0;
+  int64_t a = 0, b = 0, c = 0, d = 0, bias = 0;
 };
 
 // An address as constant + sum(step * atom), or why it is none.
@@ -67,7 +67,7 @@ LinearRead linear_result(const AccessGraph& graph, AccessValueId value) {
   return result;
 }
 
-// Joins loops that run through all three matrices as one: the outer steps over the whole inner.
+// Joins loops that run through all matrices as one: the outer steps over the whole inner.
 std::vector<Loop> collapsed(std::vector<Loop> loops, int64_t Loop::*order) {
   std::sort(loops.begin(), loops.end(), [&](const Loop& x, const Loop& y) {
     return std::tuple(x.*order, x.a, x.b, x.d) > std::tuple(y.*order, y.a, y.b, y.d);
@@ -76,10 +76,12 @@ std::vector<Loop> collapsed(std::vector<Loop> loops, int64_t Loop::*order) {
   for (const Loop& inner : loops) {
     Loop* const outer = result.empty() ? nullptr : &result.back();
     const bool joins = outer != nullptr && outer->a == inner.a * inner.count &&
-                       outer->b == inner.b * inner.count && outer->d == inner.d * inner.count &&
-                       outer->bias == inner.bias * inner.count;
+                       outer->b == inner.b * inner.count && outer->c == inner.c * inner.count &&
+                       outer->d == inner.d * inner.count && outer->bias == inner.bias * inner.count;
     if (joins) {
-      *outer = {outer->count * inner.count, inner.a, inner.b, inner.d, inner.bias};
+      const int64_t count = outer->count;
+      *outer = inner;
+      outer->count *= count;
     } else {
       result.push_back(inner);
     }
@@ -125,11 +127,13 @@ class LayoutFinder {
     layout_.accumulate = std::get<MatmulAttributes>(node_.attributes).accumulate;
     d_ = linear_result(graph_, node_.results[0]);
     for (int i = 0; i < static_cast<int>(node_.operands.size()); ++i) {
-      LinearRead& operand = i == 0 ? a_ : i == 1 ? b_ : bias_;
-      operand = linear_read(graph_, node_.operands[static_cast<size_t>(i)]);
+      LinearRead operand = linear_read(graph_, node_.operands[static_cast<size_t>(i)]);
       if (!operand.problem.empty()) {
         return NoMatmulLayout{fmt::format("operand {} {}", i, operand.problem), i};
       }
+      LinearRead& known = i == 0 ? a_ : i == 1 ? b_ : is_row(operand) ? bias_ : c_;
+      if (known.value.valid()) return NoMatmulLayout{"two operands of a kind are added", i};
+      known = std::move(operand);
     }
     const DType dtype = graph_.value(a_.value).dtype;
     if (!is_library_type(dtype) || graph_.value(b_.value).dtype != dtype ||
@@ -139,12 +143,26 @@ class LayoutFinder {
                                         long_name(graph_.value(d_.value).dtype)),
                             -1};
     }
+    if (c_.value.valid() && graph_.value(c_.value).dtype != dtype) {
+      return NoMatmulLayout{"what is added has another type", 2};
+    }
     return sort_loops();
   }
 
  private:
+  // What is added is the same for all rows of the result.
+  bool is_row(const LinearRead& added) const {
+    return std::all_of(node_.axes.begin(), node_.axes.end(), [&](AtomId atom) {
+      return added.step(atom) == 0 || a_.step(atom) == 0 || graph_.pool.atom(atom).extent == 1;
+    });
+  }
+
   Loop loop_of(AtomId atom) const {
-    return {graph_.pool.atom(atom).extent, a_.step(atom), b_.step(atom), d_.step(atom),
+    return {graph_.pool.atom(atom).extent,
+            a_.step(atom),
+            b_.step(atom),
+            c_.step(atom),
+            d_.step(atom),
             bias_.step(atom)};
   }
 
@@ -200,6 +218,11 @@ class LayoutFinder {
           failure = {"what is added is no row of the result", 2};
           continue;
         }
+        const auto c = order_of(m[i].count, m[i].c, n[j].count, n[j].c);
+        if (c_.value.valid() && (!c || c->column_major != d->column_major)) {
+          failure = {"what is added is not stored as the result is", 2};
+          continue;
+        }
         std::vector<Loop> outer = batch;
         for (size_t x = 0; x < m.size(); ++x) {
           if (x != i) outer.push_back(m[x]);
@@ -211,6 +234,12 @@ class LayoutFinder {
           failure = {"what is added differs between the products of the batch", 2};
           continue;
         }
+        if (c_.value.valid() && std::any_of(outer.begin(), outer.end(), [](const Loop& l) {
+              return l.count > 1 && l.c == 0;
+            })) {
+          failure = {"what is added is the same for several products of the batch", 2};
+          continue;
+        }
         MatmulLayout candidate = layout_;
         candidate.m = m[i].count;
         candidate.n = n[j].count;
@@ -218,6 +247,9 @@ class LayoutFinder {
         candidate.a = {a_.value, a_.offset, a->column_major, a->leading_dimension};
         candidate.b = {b_.value, b_.offset, b->column_major, b->leading_dimension};
         candidate.d = {d_.value, d_.offset, d->column_major, d->leading_dimension};
+        if (c_.value.valid()) {
+          candidate.c = {c_.value, c_.offset, c->column_major, c->leading_dimension};
+        }
         candidate.bias = bias_.value;
         candidate.bias_offset = bias_.offset;
         candidate.batch = batch_dims(collapsed(std::move(outer), &Loop::d));
@@ -232,7 +264,7 @@ class LayoutFinder {
   static std::vector<MatmulBatch> batch_dims(const std::vector<Loop>& loops) {
     std::vector<MatmulBatch> dims;
     for (const Loop& loop : loops) {
-      if (loop.count > 1) dims.push_back({loop.count, loop.a, loop.b, loop.d});
+      if (loop.count > 1) dims.push_back({loop.count, loop.a, loop.b, loop.c, loop.d});
     }
     const auto longest = std::max_element(
         dims.begin(), dims.end(),
@@ -243,7 +275,7 @@ class LayoutFinder {
 
   const AccessGraph& graph_;
   const AccessNode& node_;
-  LinearRead a_, b_, d_, bias_;
+  LinearRead a_, b_, c_, d_, bias_;
   MatmulLayout layout_;
 };
 

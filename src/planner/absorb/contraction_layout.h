@@ -21,16 +21,17 @@ struct MatmulMatrix {
 // Strides in elements; 0: the same matrix for every index.
 struct MatmulBatch {
   int64_t count = 1;
-  int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  int64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
 };
 
-// d[m,n] = scale * sum over k of a[m,k] * b[k,n] (+ bias[n]), for every index of `batch`. m, n and
-// k may be products of several atoms.
+// d[m,n] = scale * sum over k of a[m,k] * b[k,n] (+ c[m,n]) (+ bias[n]), for every index of
+// `batch`. m, n and k may be products of several atoms.
 struct MatmulLayout {
   AccessNodeId node;
   int64_t m = 1, n = 1, k = 1;
   std::vector<MatmulBatch> batch;  // outer first; all but the last are separate calls
   MatmulMatrix a, b, d;
+  MatmulMatrix c;  // stored in d's order; no value: nothing is added
   double scale = 1;
   AccessValueId bias;       // n neighbouring elements, added to every row; none: no bias
   int64_t bias_offset = 0;  // elements

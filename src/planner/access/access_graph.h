@@ -46,8 +46,9 @@ enum class AccessKind : uint8_t {
   kIndex,        // iota: the value of `expression`
   kReduce,       // over `reduced`, result over `axes`; reduce and reduce_window
   kArgReduce,    // the result is `expression` at the point of `reduced` that wins
-  kContraction,  // sum over `reduced` of operand 0 times operand 1; operand 2, where there is one,
-                 // is added to the sum (library calls only, see absorb_bias.h)
+  kContraction,  // sum over `reduced` of operand 0 times operand 1; operands 2 and 3, where there
+                 // are such, are added to the sum (library calls only, see absorb_bias.h and
+                 // absorb_residual.h)
   kScan,         // cumulative along the atoms `reduced`, which `axes` holds too
   kSort,         // top_k: operand 0 is read over `axes` without the atoms of the dim of attribute
                  // `axis` of the results, and over `reduced`, the whole of that dim
@@ -71,7 +72,7 @@ struct AccessNode {
                                 // argwindow, the ragged end of a split atom
   ExprId expression;            // kIndex, kArgReduce
   std::vector<ExprId> target;   // kScatter: per dim of the result
-  double scale = 1;             // kContraction: factor of the sum, before operand 2 is added; not 1
+  double scale = 1;             // kContraction: factor of the sum, before operands are added; not 1
                                 // in library calls only, see absorb_scale.h
   std::vector<AccessValueId> results;
   std::vector<SourceId> sources;

@@ -208,6 +208,10 @@ class NumberCheck {
     check_matrix("a", l.a, {l.m, l.k}, l.batch, &MatmulBatch::stride_a);
     check_matrix("b", l.b, {l.k, l.n}, l.batch, &MatmulBatch::stride_b);
     check_matrix("d", l.d, {l.m, l.n}, l.batch, &MatmulBatch::stride_d);
+    if (l.c.value.valid()) {
+      check_matrix("c", l.c, {l.m, l.n}, l.batch, &MatmulBatch::stride_c);
+      require(l.c.column_major == l.d.column_major, "what is added is not stored as the result is");
+    }
     if (!l.bias.valid()) return;
     const int64_t elements = elements_of(l.bias);
     require(l.bias_offset >= 0 && l.bias_offset + l.n <= elements, "the bias ends behind its row");

@@ -424,12 +424,9 @@ class PlanParser {
     call.sources = read_sources();
     for (MatmulMatrix* matrix : {&l.a, &l.b, &l.d}) {
       in_.expect("matrix");
-      matrix->value = in_.known_id<AccessValueId>('v');
-      matrix->offset = named("offset");
-      matrix->column_major = in_.accept("columns");
-      if (!matrix->column_major) in_.expect("rows");
-      matrix->leading_dimension = named("leading");
+      *matrix = read_matrix();
     }
+    if (in_.accept("plus")) l.c = read_matrix();
     if (in_.accept("scale")) l.scale = read_scale();
     if (in_.accept("bias")) {
       l.bias = in_.known_id<AccessValueId>('v');
@@ -440,10 +437,21 @@ class PlanParser {
       batch.count = in_.integer();
       batch.stride_a = in_.integer();
       batch.stride_b = in_.integer();
+      batch.stride_c = in_.integer();
       batch.stride_d = in_.integer();
       l.batch.push_back(batch);
     }
     return call;
+  }
+
+  MatmulMatrix read_matrix() {
+    MatmulMatrix matrix;
+    matrix.value = in_.known_id<AccessValueId>('v');
+    matrix.offset = named("offset");
+    matrix.column_major = in_.accept("columns");
+    if (!matrix.column_major) in_.expect("rows");
+    matrix.leading_dimension = named("leading");
+    return matrix;
   }
 
   double read_scale() {

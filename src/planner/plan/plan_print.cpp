@@ -393,19 +393,23 @@ class PlanPrinter {
     line("at v{} {}{}", value.index, word_of(place.kind), more);
   }
 
+  void print_matrix(const char* what, const MatmulMatrix& matrix) {
+    line("{} v{} offset {} {} leading {}", what, matrix.value.index, matrix.offset,
+         matrix.column_major ? "columns" : "rows", matrix.leading_dimension);
+  }
+
   void print_call(const LibraryMatmul& call) {
     const MatmulLayout& l = call.layout;
     line("call n{} m {} n {} k {} accumulate {} sources {}", l.node.index, l.m, l.n, l.k,
          name(l.accumulate), ids_text('s', call.sources));
     ++indent_;
-    for (const MatmulMatrix* matrix : {&l.a, &l.b, &l.d}) {
-      line("matrix v{} offset {} {} leading {}", matrix->value.index, matrix->offset,
-           matrix->column_major ? "columns" : "rows", matrix->leading_dimension);
-    }
+    for (const MatmulMatrix* matrix : {&l.a, &l.b, &l.d}) print_matrix("matrix", *matrix);
+    if (l.c.value.valid()) print_matrix("plus", l.c);
     if (l.scale != 1) line("scale \"{}\"", l.scale);
     if (l.bias.valid()) line("bias v{} offset {}", l.bias.index, l.bias_offset);
     for (const MatmulBatch& batch : l.batch) {
-      line("batch {} {} {} {}", batch.count, batch.stride_a, batch.stride_b, batch.stride_d);
+      line("batch {} {} {} {} {}", batch.count, batch.stride_a, batch.stride_b, batch.stride_c,
+           batch.stride_d);
     }
     --indent_;
   }

@@ -21,6 +21,7 @@ StepBuffers BufferLookup::of(const Step& step) {
     const MatmulLayout& layout = std::get<LibraryMatmul>(step).layout;
     add_holder(layout.a.value, used.reads);
     add_holder(layout.b.value, used.reads);
+    add_holder(layout.c.value, used.reads);
     add_holder(layout.bias, used.reads);
     add_holder(layout.d.value, used.writes);
   }

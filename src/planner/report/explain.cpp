@@ -73,7 +73,8 @@ class EdgeFinder {
       return ends;
     }
     const MatmulLayout& layout = std::get<LibraryMatmul>(step).layout;
-    for (const AccessValueId value : {layout.a.value, layout.b.value, layout.bias}) {
+    for (const AccessValueId value :
+         {layout.a.value, layout.b.value, layout.c.value, layout.bias}) {
       add_read(value, layout.node, ends);
     }
     if (const BufferId result = holder(layout.d.value); result.valid()) {
@@ -161,8 +162,8 @@ class EdgeFinder {
     if (from == nullptr && to == nullptr) return "both are library calls";
     if (to == nullptr) return "a library call takes its operands from memory";
     if (from == nullptr) {
-      return "a library call leaves its result in memory, and takes in no more than a bias row and "
-             "a factor";
+      return "a library call leaves its result in memory, and takes in no more than a factor, a "
+             "bias row and a sum that is stored in any case";
     }
     if (holds_contraction(*from) && holds_contraction(*to)) return "both are contractions";
     if (holds_contraction(*from)) {

@@ -193,8 +193,8 @@ struct LoadedBundle::State {
         }
       }
     } else if (const auto* call = std::get_if<MatmulCall>(&step)) {
-      for (const BufferRef& ref :
-           {call->a.buffer, call->b.buffer, call->d.buffer, call->bias, call->workspace}) {
+      for (const BufferRef& ref : {call->a.buffer, call->b.buffer, call->c.buffer, call->d.buffer,
+                                   call->bias, call->workspace}) {
         register_scratch(ref, call->name);
       }
     }

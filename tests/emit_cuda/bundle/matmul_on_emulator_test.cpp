@@ -123,6 +123,48 @@ TEST_CASE("heads side by side are one strided batch for each outer index") {
   }
 }
 
+TEST_CASE("another tensor is added to a batch of products at its own strides") {
+  // D [3, kM, kN] = A [3, kM, kK] B [3, kK, kN] + C, which lies as [kM, 3, kN].
+  MatmulCall call;
+  call.name = "residual";
+  call.m = kM;
+  call.n = kN;
+  call.k = kK;
+  call.batch = {{kHeads, kM * kK, kK * kN, kM * kN, kN}};
+  const auto matrix = [](BufferKind kind, std::uint32_t index, std::int64_t count,
+                         std::int64_t leading) {
+    return MatrixLayout{{kind, index, 0, float_bytes(count)},
+                        ElementType::kFloat32,
+                        MatrixOrder::kRowMajor,
+                        leading};
+  };
+  call.a = matrix(BufferKind::kInput, 0, kHeads * kM * kK, kK);
+  call.b = matrix(BufferKind::kInput, 1, kHeads * kK * kN, kN);
+  call.c = matrix(BufferKind::kInput, 2, kM * kHeads * kN, kHeads * kN);
+  call.d = matrix(BufferKind::kOutput, 0, kHeads * kM * kN, kN);
+  call.beta = 1;
+  const auto a = numbers(kHeads * kM * kK, 7), b = numbers(kHeads * kK * kN, 5),
+             c = numbers(kM * kHeads * kN, 3);
+  const auto d =
+      run(contents_of(call,
+                      {vector_of("a", kHeads * kM * kK), vector_of("b", kHeads * kK * kN),
+                       vector_of("c", kM * kHeads * kN)},
+                      vector_of("d", kHeads * kM * kN)),
+          {a, b, c});
+  for (std::size_t head = 0; head < kHeads; ++head) {
+    for (std::size_t i = 0; i < kM; ++i) {
+      for (std::size_t j = 0; j < kN; ++j) {
+        float sum = c[(i * kHeads + head) * kN + j];
+        for (std::size_t k = 0; k < kK; ++k) {
+          sum += a[(head * kM + i) * kK + k] * b[(head * kK + k) * kN + j];
+        }
+        INFO(head << ' ' << i << ' ' << j);
+        CHECK(d.at((head * kM + i) * kN + j) == sum);  // exact: multiples of 1/16
+      }
+    }
+  }
+}
+
 TEST_CASE("a bias is added to every row of a product") {
   const auto bias = numbers(kN, 3);
   const auto b = numbers(kK * kN, 5);
