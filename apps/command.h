@@ -8,6 +8,7 @@ namespace stitch {
 // Set by the subcommand that was parsed; returns the exit code.
 using Action = std::function<int()>;
 
+void add_calibrate_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_compile_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);

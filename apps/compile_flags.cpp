@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "device_costs.h"
 #include "frontend/name_suggestion.h"
 #include "graph/error.h"
 
@@ -50,6 +51,18 @@ size_t index_of(const std::vector<std::string>& names, const std::string& flag,
   throw ModelError(message);
 }
 
+void check_calibrations(const CompileFlags& flags) {
+  for (const std::filesystem::path& file : flags.calibrations) {
+    const Calibration calibration = read_calibration_file(file);
+    std::vector<std::string_view> planned;
+    for (const std::string& architecture : flags.device_architectures())
+      planned.push_back(find_device(flags.target, architecture).name);
+    if (std::find(planned.begin(), planned.end(), calibration.device) != planned.end()) continue;
+    throw ModelError(fmt::format("--calibration {}: it is of {}, and the plan is for {}",
+                                 file.string(), calibration.device, fmt::join(planned, ", ")));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> CompileFlags::device_architectures() const {
@@ -75,6 +88,10 @@ PlanOptions CompileFlags::plan_options(const std::string& architecture) const {
   PlanOptions options;
   options.architecture = architecture;
   options.device = target;
+  if (!calibrations.empty()) {
+    check_calibrations(*this);
+    options.device_model = with_calibration(find_device(target, architecture));
+  }
   options.fusion = kFusionModes[index_of(fusion_mode_names(), "--fusion", fusion)].mode;
   options.contractions = index_of(kContractionModes, "--contractions", contractions) == 0
                              ? ContractionMode::kLibrary
@@ -89,6 +106,15 @@ PlanOptions CompileFlags::plan_options(const std::string& architecture) const {
 
 int CompileFlags::job_count() const {
   return jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+DeviceModel CompileFlags::with_calibration(const DeviceModel& shipped) const {
+  DeviceModel device = shipped;
+  for (const std::filesystem::path& file : calibrations) {
+    const Calibration calibration = read_calibration_file(file);
+    if (calibration.device == device.name) device = calibrated(device, calibration);
+  }
+  return device;
 }
 
 void add_planning_flags(CLI::App& command, CompileFlags& flags) {
@@ -123,6 +149,12 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
                       "others get a kernel per node")
           ->excludes(most)
           ->type_name("K");
+  CLI::Option* const calibrations =
+      command
+          .add_option("--calibration", flags.calibrations,
+                      "take the costs of a device from files that `stitchc calibrate` wrote")
+          ->delimiter(',')
+          ->type_name("FILE");
   command
       .add_option("--plan", flags.plans,
                   "take the plan of this file, one for each architecture, instead of planning")
@@ -132,6 +164,7 @@ void add_planning_flags(CLI::App& command, CompileFlags& flags) {
       ->excludes(without)
       ->excludes(most)
       ->excludes(only)
+      ->excludes(calibrations)
       ->type_name("FILE");
   command
       .add_option("--dump-dir", flags.dump_dir, "write the graph after every pass and the plans")

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "device_costs.h"
 #include "emit_cuda/bundle/bundle_name.h"
 #include "emit_cuda/device_files.h"
 #include "emit_cuda/program/launch_program.h"
@@ -130,13 +131,15 @@ std::vector<KernelSource> emit(const Plan& plan, const CompileFlags& flags) {
 }
 
 // What the planner decided, then why each value goes through memory.
-void explain(const Plan& plan, const CompileFlags& flags, Console& console) {
+void explain(const PlannedArchitecture& planned, const CompileFlags& flags, Console& console) {
+  const Plan& plan = planned.plan;
   const std::string otherwise = flags.plans.empty()
                                     ? fmt::format("--fusion {} joins them no further", flags.fusion)
                                     : "the file of --plan has them apart";
+  console.line(fmt::format("{}: {}", plan.architecture, costs_line(planned.device)));
   for (const std::string& note : plan.notes)
     console.line(fmt::format("{}: {}", plan.architecture, note));
-  for (const PlanEdge& edge : plan_edges(plan, otherwise))
+  for (const PlanEdge& edge : plan_edges(plan, planned.device, otherwise))
     console.line(fmt::format("{}: {}", plan.architecture, edge_text(plan, edge)));
 }
 
@@ -168,6 +171,8 @@ void plan_model(const CompileFlags& flags, Console& console, CompiledModel& comp
   for (const std::string& architecture : flags.device_architectures()) {
     PlannedArchitecture planned;
     planned.plan = plan_for(architecture, compiled.graph, flags, files);
+    planned.device =
+        flags.with_calibration(find_device(planned.plan.device, planned.plan.architecture));
     const PlanCounts counts = count_plan(planned.plan);
     text += fmt::format("{}{}  {} regions -> {} kernels + {}", text.empty() ? "" : "     ",
                         architecture, counts.regions, counts.kernels,
@@ -177,10 +182,14 @@ void plan_model(const CompileFlags& flags, Console& console, CompiledModel& comp
     compiled.architectures.push_back(std::move(planned));
   }
   compiled.times.plan_ms = time.milliseconds();
+  for (const fs::path& file : flags.calibrations)
+    if (read_calibration_file(file).clock == CalibrationClock::kEmulator)
+      console.note(fmt::format(
+          "'{}' was measured on the emulator, whose clock says nothing of a GPU", file.string()));
   console.stage("plan", text);
   if (flags.explain)
     for (const PlannedArchitecture& planned : compiled.architectures)
-      explain(planned.plan, flags, console);
+      explain(planned, flags, console);
 }
 
 void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
@@ -238,6 +247,8 @@ BundleContents bundle_contents(const CompiledModel& compiled, const std::string&
   contents.manifest.flags = {"--fusion=" + flags.fusion, "--contractions=" + flags.contractions};
   for (const fs::path& file : flags.plans)
     contents.manifest.flags.push_back("--plan=" + file.filename().string());
+  for (const fs::path& file : flags.calibrations)
+    contents.manifest.flags.push_back("--calibration=" + file.filename().string());
   if (!flags.only_kernel.empty())
     contents.manifest.flags.push_back("--only-kernel=" + flags.only_kernel);
   for (const PlannedArchitecture& planned : compiled.architectures) {

@@ -23,6 +23,7 @@ struct StageTimes {
 
 struct PlannedArchitecture {
   Plan plan;
+  DeviceModel device;  // that it was planned for
   std::vector<KernelSource> kernels;
   CompiledKernels compiled;           // for this architecture alone
   std::vector<std::byte> host_image;  // empty unless asked for

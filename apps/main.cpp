@@ -24,6 +24,7 @@ constexpr const char* kExamples =
     "  stitchc inspect bundle --source k04_output_layernorm\n"
     "  stitchc verify model_folder\n"
     "  stitchc profile model_folder\n"
+    "  stitchc calibrate -o a100.calibration\n"
     "  stitchc run bundle --input ids=ids.npy --device emulator -o results\n"
     "\n"
     "Exit codes: 0 done, 1 the model or the flags, 2 NVRTC or the device, 70 a defect of stitchc.";
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
   stitch::add_run_command(app, action);
   stitch::add_profile_command(app, action);
   stitch::add_verify_command(app, action);
+  stitch::add_calibrate_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include "device_costs.h"
 #include "spills.h"
 
 namespace stitch {
@@ -35,6 +36,7 @@ std::string report_json(const CompiledModel& compiled) {
     entry["device"] = planned.plan.device;
     add_counts(entry, counts);
     entry["predicted_us"] = counts.predicted_us;
+    entry["costs"] = costs_json(planned.device);
     entry["workspace_bytes"] = planned.plan.arena_bytes;
     if (!planned.kernels.empty()) {  // compiled, not only planned
       entry["spills"] = Json::array();

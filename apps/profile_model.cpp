@@ -48,9 +48,10 @@ std::vector<const runtime::LaunchCounts*> launches_by_kernel(
 }
 
 // After a run.
-ModelProfile read_profile(const Manifest& manifest, const runtime::LoadedBundle& bundle) {
+ModelProfile read_profile(const Manifest& manifest, const runtime::LoadedBundle& bundle,
+                          const CompileFlags& flags) {
   const ManifestArchitecture& entry = entry_of(manifest, bundle.info().architecture);
-  const DeviceModel& device = find_device(entry.target, "");
+  const DeviceModel device = flags.with_calibration(find_device(entry.target, ""));
   ModelProfile profile;
   profile.architecture = fmt::format("sm_{}", entry.architecture);
   profile.device = entry.target;
@@ -98,7 +99,8 @@ ModelProfile profile_onnx(const ProfileRequest& request, Console& console) {
   emulated.command = "profile";
   EmulatedModel specimen(emulated, bind_dims(signature, set.inputs), set, console);
   specimen.run(set);
-  ModelProfile profile = read_profile(read_manifest(specimen.bundle_folder()), specimen.bundle());
+  ModelProfile profile =
+      read_profile(read_manifest(specimen.bundle_folder()), specimen.bundle(), request.compile);
   profile.inputs = set.name;
   return profile;
 }
@@ -156,7 +158,7 @@ ModelProfile profile_bundle(const ProfileRequest& request) {
   for (const runtime::TensorInfo& info : bundle.inputs())
     inputs.push_back(set.inputs.at(info.name).bytes());
   bundle.run(inputs);
-  ModelProfile profile = read_profile(manifest, bundle);
+  ModelProfile profile = read_profile(manifest, bundle, request.compile);
   profile.inputs = set.name;
   return profile;
 }

@@ -251,7 +251,9 @@ double predicted_us(const Plan& plan) {
 }
 
 Plan make_plan(const Graph& graph, const PlanOptions& options) {
-  const DeviceModel& device = find_device(options.device, options.architecture);
+  const DeviceModel& device = options.device_model
+                                  ? *options.device_model
+                                  : find_device(options.device, options.architecture);
   Plan best = Planner(graph, options, device).run();
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();

@@ -1,10 +1,12 @@
 // Graph to plan: which kernels, with which stages, groups, mappings and places, in which order.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
+#include "planner/device/device_model.h"
 #include "planner/fusion/fusion_mode.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/technique.h"
@@ -19,6 +21,8 @@ enum class ContractionMode : uint8_t {
 struct PlanOptions {
   std::string device;        // "a100"; empty: the default of the architecture
   std::string architecture;  // "sm_80"; empty: that of the device
+  // In place of the shipped model of that device: one with calibrated figures.
+  std::optional<DeviceModel> device_model = std::nullopt;
   FusionMode fusion = FusionMode::kStitch;
   ContractionMode contractions = ContractionMode::kLibrary;
   // Regions that may be stitched, the others get a kernel per node; bisects a wrong fusion.

@@ -12,7 +12,7 @@ using namespace stitch;
 namespace {
 
 std::vector<PlanEdge> edges_of(const Planned& planned) {
-  return plan_edges(planned.plan, "the mode joins no more");
+  return plan_edges(planned.plan, find_device(planned.plan.device, ""), "the mode joins no more");
 }
 
 // x + relu(x) w: the product lies between the two kernels that a residual joins.

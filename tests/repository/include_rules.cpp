@@ -22,8 +22,8 @@ struct Layer {
   std::vector<std::string_view> may_include;
 };
 
-constexpr std::array<std::string_view, 6> kStages = {"graph",     "frontend", "planner",
-                                                     "emit_cuda", "runtime",  "emulator"};
+constexpr std::array<std::string_view, 7> kStages = {"graph",   "frontend", "planner",  "emit_cuda",
+                                                     "runtime", "emulator", "calibrate"};
 
 // Of src/planner, bottom up: each may use those before it.
 constexpr std::array<std::string_view, 11> kPlannerFolders = {
@@ -53,6 +53,8 @@ std::vector<Layer> all_layers() {
       {"src/runtime", {"runtime"}},
       {"src/emulator",
        {"emulator", "runtime", "emit_cuda/device", "graph/error.h", "graph/subprocess.h"}},
+      {"src/calibrate",
+       {"calibrate", "runtime", "planner/device", "planner/cost", "graph/error.h", "graph/op.h"}},
   };
   for (Layer& layer : planner_layers()) table.push_back(std::move(layer));
   return table;

@@ -5,25 +5,54 @@
 namespace stitch {
 namespace {
 
-constexpr double kBytesInFlightPerThread = 32;  // two 16-byte loads
-constexpr double kReachableShare = 0.87;        // of the sheet bandwidth, by measured copies
-constexpr double kShareOfOneSm = 2.0;           // half of the SMs saturate DRAM: a guess
+// Four schedulers of an SM issue a warp each in a cycle (CUDA C++ Programming Guide).
 constexpr double kLanesPerSm = 128;
-// Threads that an SM needs to issue at full rate.
-constexpr double kFullRateThreads = 384;
-constexpr double kReduceUs = 0.15;  // shuffles and one block barrier: a guess
+constexpr double kInstructionsPerLoad = 2;  // address and load
+
+double cpi_of(const DeviceModel& device, OpClass op_class) {
+  switch (op_class) {
+    case OpClass::k_light:
+      return device.cpi_light;
+    case OpClass::k_expensive:
+      return device.cpi_expensive;
+    case OpClass::k_generator:
+    case OpClass::k_movement:
+    case OpClass::k_indexed:
+    case OpClass::k_control:
+    case OpClass::k_dynamic:
+      return device.cpi_index;
+    case OpClass::k_reduce:
+    case OpClass::k_window:
+    case OpClass::k_scan:
+      return device.cpi_reduce;
+    case OpClass::k_contraction:
+      return device.cpi_multiply_add;
+  }
+  return 1;
+}
 
 }  // namespace
+
+double issue_slots(const DeviceModel& device, const InstructionMix& mix) {
+  const OpFacts& op = facts(mix.op);
+  return (mix.weight < 0 ? op.weight : mix.weight) * cpi_of(device, op.op_class) +
+         kInstructionsPerLoad * mix.loads * device.cpi_load;
+}
+
+double lanes_per_us(const DeviceModel& device) {
+  return device.sm_count * kLanesPerSm * device.clock_ghz * 1e3;
+}
 
 double reachable_gbps(const DeviceModel& device, const StageWork& work) {
   const double sms = device.sm_count;
   const double resident =
       std::min<double>(static_cast<double>(work.blocks), sms * std::max(work.resident_blocks, 1));
   const double threads = resident * work.threads;
-  const double by_latency = threads * kBytesInFlightPerThread / device.dram_latency_us / 1e3;
-  const double by_sm = std::min<double>(static_cast<double>(work.blocks), sms) * kShareOfOneSm *
-                       device.dram_gbps / sms;
-  return std::min({kReachableShare * device.dram_gbps, by_latency, by_sm});
+  const double by_latency =
+      threads * device.bytes_in_flight_per_thread / device.dram_latency_us / 1e3;
+  const double by_sm = std::min<double>(static_cast<double>(work.blocks), sms) *
+                       device.share_of_one_sm * device.dram_gbps / sms;
+  return std::min({device.reachable_share * device.dram_gbps, by_latency, by_sm});
 }
 
 void add_stage_cost(Estimate& estimate, const DeviceModel& device, const StageWork& work) {
@@ -33,11 +62,11 @@ void add_stage_cost(Estimate& estimate, const DeviceModel& device, const StageWo
   const double threads_per_sm =
       std::min(blocks / busy, static_cast<double>(std::max(work.resident_blocks, 1))) *
       work.threads;
-  const double lanes_per_us = busy * kLanesPerSm * device.clock_ghz * 1e3 *
-                              std::min(1.0, threads_per_sm / kFullRateThreads);
+  const double lanes = busy * kLanesPerSm * device.clock_ghz * 1e3 *
+                       std::min(1.0, threads_per_sm / device.full_rate_threads);
   estimate.memory_us += work.bytes / 1e3 / reachable_gbps(device, work);
-  estimate.instruction_us += work.instructions / lanes_per_us;
-  estimate.floor_us += device.floor_us + kReduceUs * work.reduce_depth;
+  estimate.instruction_us += work.instructions / lanes;
+  estimate.floor_us += device.floor_us + device.reduce_us * work.reduce_depth;
 }
 
 void finish_estimate(Estimate& estimate, const DeviceModel& device) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 
+#include "graph/op.h"
 #include "planner/device/device_model.h"
 #include "planner/plan/plan.h"
 
@@ -14,12 +15,23 @@ struct StageWork {
   int resident_blocks = 1;  // per multiprocessor
   double bytes = 0;         // through global memory
   double footprint = 0;     // bytes that have to stay in L2 for the re-reads
-  double instructions = 0;  // of single threads
+  double instructions = 0;  // of single threads, in issue slots
   int reduce_depth = 0;     // reductions that wait for each other
 };
 
-// GB/s that so many blocks can pull: Little's law with 32 bytes in flight per thread, what one
-// multiprocessor can take, and 0.87 of the sheet value at most.
+// One element of a node.
+struct InstructionMix {
+  Op op = Op::k_add;
+  double loads = 0;
+  double weight = -1;  // instructions; < 0: the weight of ops.def
+};
+// Its instructions times the cycles of their class.
+double issue_slots(const DeviceModel& device, const InstructionMix& mix);
+// Issue slots in a microsecond of a device whose schedulers are all busy.
+double lanes_per_us(const DeviceModel& device);
+
+// GB/s that so many blocks can pull: Little's law with what a thread has in flight, what one
+// multiprocessor can take, and the reachable share of the sheet value at most.
 double reachable_gbps(const DeviceModel& device, const StageWork& work);
 
 // Adds a stage to the estimate of its kernel; total_us is left to finish_estimate.

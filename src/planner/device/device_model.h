@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "planner/device/figure.h"
+#include "planner/device/sources.h"
+
 namespace stitch {
 
 struct DeviceModel {
@@ -13,7 +16,7 @@ struct DeviceModel {
   bool default_of_architecture = true;
 
   int sm_count = 0;
-  double clock_ghz = 0;  // boost
+  Figure clock_ghz;  // boost
   int threads_per_sm = 2048;
   int blocks_per_sm = 32;
   int registers_per_sm = 65536;
@@ -23,21 +26,36 @@ struct DeviceModel {
   int64_t shared_granularity = 128;    // bytes; blocks get multiples of it
   int cluster_blocks = 1;              // largest portable cluster; 1: no clusters
 
-  double dram_gbps = 0;
-  double l2_gbps = 0;
+  Figure dram_gbps;
+  Figure l2_gbps;
   int64_t l2_bytes = 0;
-  double matmul_f32_tflops = 0;  // fused multiply-adds on f32 without tensor cores
-  double matmul_f16_tflops = 0;  // tensor cores, f32 accumulation, dense
+  Figure matmul_f32_tflops;  // fused multiply-adds on f32 without tensor cores
+  Figure matmul_f16_tflops;  // tensor cores, f32 accumulation, dense
 
-  // Microseconds. Uncalibrated unless devices.def gives another source.
-  double launch_us = 1.0;         // a kernel inside of a CUDA graph
-  double barrier_us = 1.5;        // all blocks meet, one block per SM
+  // What the latency evaluator adds up; cost_values.def has names, units and meanings.
+  Figure launch_us = {1.0, {Origin::kAssumed, "1.0 to 1.3 us are usual in CUDA graphs"}};
+  Figure barrier_us = {1.5, sources::kGuess};
+  Figure ticket_us = {0.7, sources::kGuess};
+  Figure floor_us = {0.8, sources::kGuess};
+  Figure reduce_us = {0.15, sources::kGuess};
+  Figure dram_latency_us = {0.6, sources::kGuess};
+  Figure bytes_in_flight_per_thread = {32, {Origin::kAssumed, "two loads of 16 bytes"}};
+  Figure reachable_share = {0.87, sources::kGuess};
+  Figure share_of_one_sm = {2.0, {Origin::kAssumed, "half of the SMs saturate DRAM: a guess"}};
+  Figure full_rate_threads = {384, sources::kGuess};
+
+  // Cycles of a scheduler per warp instruction, by class; the weights of ops.def are instructions.
+  Figure cpi_light = {1.0, sources::kFullRate};
+  Figure cpi_expensive = {1.0, sources::kFullRate};
+  Figure cpi_index = {1.0, sources::kFullRate};
+  Figure cpi_reduce = {1.0, sources::kFullRate};
+  Figure cpi_multiply_add = {1.0, sources::kFullRate};
+  Figure cpi_load = {1.0, sources::kFullRate};
+
+  // Microseconds; guesses that nothing reads yet.
   double barrier_block_us = 0.1;  // for every further block per SM
   double cluster_barrier_us = 0.3;
-  double ticket_us = 0.7;  // an atomic, then one block reads the partial results
-  double dram_latency_us = 0.6;
   double l2_latency_us = 0.27;
-  double floor_us = 0.8;  // the shortest useful stage: ramp, one dependent load, drain
 };
 
 // All models, in the order of devices.def.

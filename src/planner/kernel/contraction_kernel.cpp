@@ -98,14 +98,19 @@ ByteCounts traffic_of(Plan& plan, KernelNodes& nodes, const Stage& stage,
   return {moved + epilogue.compulsory, moved + epilogue.bytes, moved + epilogue.requested};
 }
 
+constexpr double kPerProduct = 2;  // a multiply-add, and its share of the loads from the tile
+
 double instructions_of(const AccessGraph& graph, const KernelNodes& nodes,
-                       AccessNodeId contraction) {
+                       const DeviceModel& device, AccessNodeId contraction) {
   double instructions = 0;
   for (const AccessNodeId id : nodes.nodes()) {
     const AccessNode& node = graph.node(id);
-    const double loads = id == contraction ? 0 : 2.0 * static_cast<double>(node.operands.size());
-    const double weight = id == contraction ? 2.0 : facts(node.op).weight;
-    instructions += (weight + loads) * static_cast<double>(point_count(graph.pool, node.axes)) *
+    const InstructionMix mix =
+        id == contraction
+            ? InstructionMix{.op = node.op, .weight = kPerProduct}
+            : InstructionMix{.op = node.op, .loads = static_cast<double>(node.operands.size())};
+    instructions += issue_slots(device, mix) *
+                    static_cast<double>(point_count(graph.pool, node.axes)) *
                     static_cast<double>(point_count(graph.pool, node.reduced));
   }
   return instructions;
@@ -203,7 +208,7 @@ Kernel build_contraction(Plan& plan, PlanBuffers& buffers, const DeviceModel& de
   work.resident_blocks =
       resident_blocks(device, {kernel.block, kernel.estimate.registers, kernel.shared_bytes});
   work.bytes = static_cast<double>(kernel.bytes.bytes);
-  work.instructions = instructions_of(plan.graph, nodes, id);
+  work.instructions = instructions_of(plan.graph, nodes, device, id);
   add_stage_cost(kernel.estimate, device, work);
 
   Part part;

@@ -36,11 +36,8 @@ struct StepEnds {
 
 class EdgeFinder {
  public:
-  EdgeFinder(const Plan& plan, std::string_view otherwise)
-      : plan_(plan),
-        otherwise_(otherwise),
-        device_(find_device(plan.device, plan.architecture)),
-        holder_(plan.graph.values.size()) {
+  EdgeFinder(const Plan& plan, const DeviceModel& device, std::string_view otherwise)
+      : plan_(plan), otherwise_(otherwise), device_(device), holder_(plan.graph.values.size()) {
     for (size_t b = plan.buffers.size(); b-- > 0;) {
       if (plan.buffers[b].value.valid()) holder_[plan.buffers[b].value.index] = BufferId(b);
     }
@@ -281,8 +278,9 @@ std::string short_name(const Step& step) {
 
 }  // namespace
 
-std::vector<PlanEdge> plan_edges(const Plan& plan, std::string_view otherwise) {
-  return EdgeFinder(plan, otherwise).run();
+std::vector<PlanEdge> plan_edges(const Plan& plan, const DeviceModel& device,
+                                 std::string_view otherwise) {
+  return EdgeFinder(plan, device, otherwise).run();
 }
 
 std::string step_name(const Plan& plan, const Step& step) {

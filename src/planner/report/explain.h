@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/device/device_model.h"
 #include "planner/plan/plan.h"
 
 namespace stitch {
@@ -27,8 +28,10 @@ struct PlanEdge {
 };
 
 // In the order of readers, then writers, then values. `otherwise` is the reason where the plan has
-// none: that the fusion mode joins no more, or that a file says so.
-std::vector<PlanEdge> plan_edges(const Plan& plan, std::string_view otherwise);
+// none: that the fusion mode joins no more, or that a file says so. `device`: what it was planned
+// for.
+std::vector<PlanEdge> plan_edges(const Plan& plan, const DeviceModel& device,
+                                 std::string_view otherwise);
 
 // "k00_relu -> library call: 'h' (512 B) from /Relu (Relu) to /MatMul (MatMul): reason; apart ..."
 std::string edge_text(const Plan& plan, const PlanEdge& edge);

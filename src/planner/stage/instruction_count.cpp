@@ -2,24 +2,24 @@
 
 #include <set>
 
+#include "planner/cost/cost.h"
 #include "planner/structure/kernel_structure.h"
 
 namespace stitch {
 namespace {
 
-constexpr double kPerLoad = 2;  // address and load
 // Of a step that carries a sum along (emit_cuda/group_cascade.cpp): has the maximum changed, and by
 // what is shifted now; or stitch_move_mean and the count.
 constexpr double kMaximumStep = 5;
 constexpr double kMeanStep = 14;
 constexpr double kMeanElement = 2;  // its distance from the mean before the step
 
-double weight_of(const AccessNode& node) {
-  return facts(node.op).weight + kPerLoad * static_cast<double>(node.operands.size());
+double slots_of(const DeviceModel& device, const AccessNode& node) {
+  return issue_slots(device, {.op = node.op, .loads = static_cast<double>(node.operands.size())});
 }
 
 // What carrying costs beside the terms themselves, for the group's points.
-double carry_instructions(const Group& group, double points) {
+double carry_slots(const DeviceModel& device, const Group& group, double points) {
   const double steps = points / group.mapping.vector;
   double instructions = 0;
   for (const Root& root : group.roots) {
@@ -27,10 +27,13 @@ double carry_instructions(const Group& group, double points) {
       case CascadeRule::kNone:
         break;
       case CascadeRule::kShiftedExp:
-        instructions += kMaximumStep * steps;
+        instructions += issue_slots(device, {.op = Op::k_reduce, .weight = kMaximumStep}) * steps;
         break;
       case CascadeRule::kSquaredDistance:
-        instructions += (kMeanStep + facts(Op::k_div).weight) * steps + kMeanElement * points;
+        instructions += (issue_slots(device, {.op = Op::k_reduce, .weight = kMeanStep}) +
+                         issue_slots(device, {.op = Op::k_div})) *
+                            steps +
+                        issue_slots(device, {.op = Op::k_reduce, .weight = kMeanElement}) * points;
         break;
     }
   }
@@ -39,15 +42,15 @@ double carry_instructions(const Group& group, double points) {
 
 }  // namespace
 
-double count_instructions(const KernelNodes& nodes, const Stage& stage, const Group& group,
-                          std::span<const Trace* const> traces) {
+double count_instructions(const KernelNodes& nodes, const DeviceModel& device, const Stage& stage,
+                          const Group& group, std::span<const Trace* const> traces) {
   const IndexPool& pool = nodes.pool();
   double group_points = 1;
   for (const auto* atoms : {&stage.mapping.rows, &stage.mapping.block_axes,
                             &group.mapping.inner_rows, &group.mapping.columns}) {
     group_points *= static_cast<double>(point_count(pool, *atoms));
   }
-  double instructions = carry_instructions(group, group_points);
+  double instructions = carry_slots(device, group, group_points);
   std::set<AccessNodeId> elsewhere, at_home;
   for (const Trace* trace : traces) {
     for (const TracedNode& traced : trace->nodes) {
@@ -57,14 +60,14 @@ double count_instructions(const KernelNodes& nodes, const Stage& stage, const Gr
       }
       const AccessNode& node = nodes.graph().node(traced.node);
       elsewhere.insert(traced.node);
-      instructions += weight_of(node) * group_points * traced.repeats *
+      instructions += slots_of(device, node) * group_points * traced.repeats *
                       static_cast<double>(point_count(pool, node.reduced));
     }
   }
   for (const AccessNodeId id : group.nodes) {
     if (elsewhere.count(id) != 0 && at_home.count(id) == 0) continue;
     const AccessNode& node = nodes.graph().node(id);
-    instructions += weight_of(node) * static_cast<double>(point_count(pool, node.axes)) *
+    instructions += slots_of(device, node) * static_cast<double>(point_count(pool, node.axes)) *
                     static_cast<double>(point_count(pool, node.reduced));
   }
   return instructions;

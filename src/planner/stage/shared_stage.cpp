@@ -188,7 +188,8 @@ class SharedStageBuilder {
     }
     std::vector<const Trace*> traces;
     for (const StageRoot* root : roots) traces.push_back(&root->trace);
-    built_.instructions += count_instructions(nodes_, built_.stage, group, traces);
+    built_.instructions +=
+        count_instructions(nodes_, *request_.device, built_.stage, group, traces);
     // One after another, whatever they wait for.
     built_.reduce_depth +=
         std::any_of(group.roots.begin(), group.roots.end(),

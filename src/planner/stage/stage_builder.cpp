@@ -320,7 +320,8 @@ class StageBuilder {
     request_.traffic->end_group();
     std::vector<const Trace*> traces;
     for (const StageRoot& root : from.roots) traces.push_back(&root.trace);
-    built_.instructions += count_instructions(nodes_, built_.stage, group, traces);
+    built_.instructions +=
+        count_instructions(nodes_, *request_.device, built_.stage, group, traces);
   }
 
   // Arrays are read at the columns at which they were written: one vector for equal columns.

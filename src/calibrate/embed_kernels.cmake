@@ -1,0 +1,13 @@
+# Turns the measuring kernels into a C++ table: cmake -DOUTPUT=x.cpp "-DFILES=a;b" -P embed_kernels.cmake
+set(content "// Generated from src/calibrate/kernels.\n#include <array>\n\n#include \"calibrate/kernel_texts.h\"\n\n")
+string(APPEND content "namespace stitch {\n\nstd::span<const MeasuringText> measuring_texts() {\n")
+list(SORT FILES)
+list(LENGTH FILES count)
+string(APPEND content "  static const std::array<MeasuringText, ${count}> kTexts = {{\n")
+foreach(file IN LISTS FILES)
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME)
+  string(APPEND content "{\"${name}\", R\"stitch(${text})stitch\"},\n")
+endforeach()
+string(APPEND content "  }};\n  return kTexts;\n}\n\n}  // namespace stitch\n")
+file(WRITE "${OUTPUT}" "${content}")
