@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/import_onnx.h"
+#include "planner/plan_range.h"
 
 namespace stitch {
 
@@ -14,8 +15,12 @@ struct ModelFlags {
   std::vector<std::string> dims;   // "batch=8"
   std::vector<std::string> binds;  // "axes=axes.npy"
 
-  // ModelError when a flag is not NAME=VALUE or a file cannot be read.
+  // ModelError when a flag is not NAME=VALUE, has a range, or a file cannot be read.
   ImportOptions import_options() const;
+  // The dims of "batch=1..64", which `stitchc plan` takes. ModelError for a range without extents.
+  std::vector<DimRange> dim_ranges() const;
+  // With extents in place of the ranges.
+  ImportOptions import_options_at(const DimBindings& extents) const;
 };
 
 // --dim and --bind.

@@ -14,6 +14,7 @@
 #include "plan_file.h"
 #include "plan_report.h"
 #include "planner/plan/plan_text.h"
+#include "range_report.h"
 #include "table.h"
 
 namespace stitch {
@@ -51,7 +52,26 @@ std::string plan_table(const CompiledModel& compiled) {
   return table.to_string();
 }
 
+int plan_for_range(const PlanCommandFlags& flags) {
+  if (flags.compare || flags.text || !flags.write.empty())
+    throw ModelError("--compare, --text and --write are of one plan, and --dim has a range");
+  Console console(flags.console);
+  nlohmann::ordered_json json;
+  for (const std::string& architecture : flags.compile.device_architectures()) {
+    const PlanRange range = plan_model_range(flags.model, flags.compile, architecture);
+    if (console.wants_json()) {
+      json["architectures"][architecture] = range_json(range);
+    } else {
+      const std::string device(find_device(flags.compile.target, architecture).name);
+      console.line(range_table(range, device));
+    }
+  }
+  if (console.wants_json()) console.json(json.dump());
+  return kDone;
+}
+
 int plan(const PlanCommandFlags& flags) {
+  if (!flags.model.dim_ranges().empty()) return plan_for_range(flags);
   Console console(flags.console);
   if (!flags.write.empty() && flags.compile.device_architectures().size() > 1)
     throw ModelError(
@@ -99,7 +119,8 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --arch sm_80,sm_90\n"
       "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --explain --text\n"
-      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --compare --arch sm_80,sm_90");
+      "  stitchc plan bert.onnx --dim batch=1 --dim seq=128 --compare --arch sm_80,sm_90\n"
+      "  stitchc plan bert.onnx --dim batch=1..64 --dim seq=128");
   command->callback([flags, &action] { action = [flags] { return plan(*flags); }; });
 }
 

@@ -33,20 +33,22 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const PlanOptions& options, const DeviceModel& device)
-      : options_(options), device_(device) {
+  Planner(const Graph& graph, const PlanOptions& options, const DeviceModel& device,
+          const PlanDecisions* decided = nullptr)
+      : options_(options), device_(device), decided_(decided) {
     plan_.graph = build_access_graph(graph);
     plan_.device = device.name;
     plan_.architecture = device.architecture;
     absorb();
   }
 
-  Plan run() {
+  // What was decided goes to `decisions` where that is not null.
+  Plan run(PlanDecisions* decisions = nullptr) {
     require_known_kinds();
-    const std::vector<WorkItem> items =
-        find_work_items(plan_.graph, choices_,
-                        {options_.fusion, &device_, options_.max_fusions, options_.only_regions_of,
-                         options_.techniques});
+    const FusionMode sets = decided_ == nullptr ? options_.fusion : FusionMode::kStitch;
+    std::vector<WorkItem> items = find_work_items(
+        plan_.graph, choices_,
+        {sets, &device_, options_.max_fusions, options_.only_regions_of, options_.techniques});
     PlanBuffers buffers(plan_);
     for (const PartInside& part : parts_) buffers.place_inside(part);
     KernelBuilder builder(plan_, buffers, device_);
@@ -54,14 +56,24 @@ class Planner {
     if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kSearch)) {
       search_.emplace(plan_.graph, device_);
     }
+    if (decided_ != nullptr) {
+      DecidedItems taken = apply_decisions(plan_.graph, choices_, items, *decided_);
+      for (const DecidedItems::Item& kernel : taken.kernels) build_decided(kernel, steps);
+      items = std::move(taken.others);
+      regions_anew_ = taken.regions_anew;
+    }
     for (size_t i = 0; i < items.size(); ++i) {
       const size_t before = steps_.size();
       plan_item(items[i], i, buffers, steps);
       if (!items[i].stays_alone) continue;
       for (size_t s = before; s < steps_.size(); ++s) steps_[s].request.reset();
     }
-    if (options_.fusion == FusionMode::kXla) steps_ = in_launch_order(plan_, std::move(steps_));
-    if (options_.fusion != FusionMode::kNone) join_kernels(builder);
+    if (sets == FusionMode::kXla || decided_ != nullptr)
+      steps_ = in_launch_order(plan_, std::move(steps_));
+    if (options_.fusion != FusionMode::kNone && decided_ == nullptr) merge_kernels(builder);
+    if (decisions != nullptr) decisions->kernels = decided_kernels(plan_.graph, steps_);
+    if (options_.fusion != FusionMode::kNone) pack(builder);
+    if (decisions != nullptr) note_decisions(*decisions);
     for (PlannedStep& planned : steps_) {
       if (Kernel* const kernel = std::get_if<Kernel>(&planned.step)) set_launch(*kernel, device_);
       plan_.steps.push_back(std::move(planned.step));
@@ -72,11 +84,16 @@ class Planner {
     return std::move(plan_);
   }
 
+  int regions_anew() const { return regions_anew_; }
+
  private:
-  void join_kernels(KernelBuilder& builder) {
+  void merge_kernels(KernelBuilder& builder) {
     if (options_.techniques.has(Technique::kSiblings)) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
     }
+  }
+
+  void pack(KernelBuilder& builder) {
     if (options_.techniques.has(Technique::kPacking)) {
       steps_ = pack_kernels(plan_, builder, device_, std::move(steps_));
     }
@@ -86,7 +103,7 @@ class Planner {
   void absorb() {
     switch (options_.contractions) {
       case ContractionMode::kLibrary:
-        for (ContractionChoice& choice : absorb_layouts(plan_.graph, device_)) {
+        for (ContractionChoice& choice : absorb_layouts(plan_.graph, device_, library_decision())) {
           const AccessNodeId node = choice.node;
           choices_.emplace(node, std::move(choice));
         }
@@ -106,6 +123,38 @@ class Planner {
       take_prologues(plan_.graph, options);
     }
     sink_to_readers(plan_.graph);
+  }
+
+  LibraryDecision library_decision() const {
+    if (decided_ == nullptr) return {};
+    return [this](const AccessNode& node) -> std::optional<bool> {
+      if (node.origin.ordinal < 0) return std::nullopt;
+      const auto found = decided_->library.find(name_of_origin(plan_.graph, node));
+      return found == decided_->library.end() ? std::nullopt : std::optional(found->second);
+    };
+  }
+
+  void build_decided(const DecidedItems::Item& kernel, StepBuilder& builder) {
+    BuiltSteps built = builder.build(kernel.request);
+    for (PlannedStep& step : built.steps) {
+      step.decided_launch = kernel.launch;
+      steps_.push_back(std::move(step));
+    }
+    for (const std::string& cut : built.cuts) {
+      plan_.notes.push_back(fmt::format("a kernel that is taken over: {}", cut));
+    }
+  }
+
+  // Behind the packing: kernels of one launch get its number.
+  void note_decisions(PlanDecisions& decisions) const {
+    decisions.fusion = options_.fusion;
+    decisions.techniques = options_.techniques;
+    for (const auto& [id, choice] : choices_) {
+      const AccessNode& node = plan_.graph.node(id);
+      if (node.origin.ordinal < 0) continue;
+      decisions.library[name_of_origin(plan_.graph, node)] = choice.library;
+    }
+    number_launches(plan_, steps_, decisions.kernels);
   }
 
   bool has_own_kernel(AccessNodeId contraction) const {
@@ -210,6 +259,8 @@ class Planner {
 
   const PlanOptions& options_;
   const DeviceModel& device_;
+  const PlanDecisions* decided_;  // null: nothing is decided yet
+  int regions_anew_ = 0;
   Plan plan_;
   std::vector<PartInside> parts_;
   std::vector<PlannedStep> steps_;
@@ -250,23 +301,54 @@ double predicted_us(const Plan& plan) {
   return us;
 }
 
-Plan make_plan(const Graph& graph, const PlanOptions& options) {
-  const DeviceModel& device = options.device_model
-                                  ? *options.device_model
-                                  : find_device(options.device, options.architecture);
-  Plan best = Planner(graph, options, device).run();
+namespace {
+
+const DeviceModel& model_of(const PlanOptions& options) {
+  return options.device_model ? *options.device_model
+                              : find_device(options.device, options.architecture);
+}
+
+Plan best_plan(const Graph& graph, const PlanOptions& options, PlanDecisions* decisions) {
+  const DeviceModel& device = model_of(options);
+  Plan best = Planner(graph, options, device).run(decisions);
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();
   if (!may_choose) return best;
   for (const PlanOptions& start : other_starts(graph, options)) {
-    Plan plan = Planner(graph, start, device).run();
+    PlanDecisions own;
+    Plan plan = Planner(graph, start, device).run(decisions == nullptr ? nullptr : &own);
     if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
       continue;
     }
     plan.regions = best.regions;
     best = std::move(plan);
+    if (decisions != nullptr) *decisions = std::move(own);
   }
   return best;
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const PlanOptions& options) {
+  return best_plan(graph, options, nullptr);
+}
+
+DecidedPlan make_decided_plan(const Graph& graph, const PlanOptions& options) {
+  DecidedPlan result;
+  result.plan = best_plan(graph, options, &result.decisions);
+  return result;
+}
+
+RebuiltPlan rebuild_plan(const Graph& graph, const PlanOptions& options,
+                         const PlanDecisions& decisions) {
+  PlanOptions own = options;
+  own.fusion = decisions.fusion;
+  own.techniques = decisions.techniques;
+  Planner planner(graph, own, model_of(options), &decisions);
+  RebuiltPlan result;
+  result.plan = planner.run();
+  result.regions_anew = planner.regions_anew();
+  return result;
 }
 
 }  // namespace stitch

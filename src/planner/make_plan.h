@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "planner/device/device_model.h"
 #include "planner/fusion/fusion_mode.h"
+#include "planner/fusion/plan_decisions.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/technique.h"
 
@@ -42,5 +43,21 @@ double predicted_us(const Plan& plan);
 // All dims of the graph must be constant. The plan refers to the graph, which must outlive
 // it. ModelError for an unknown device and for ops that no kernel is known for.
 Plan make_plan(const Graph& graph, const PlanOptions& options);
+
+// The same, with what it decided.
+struct DecidedPlan {
+  Plan plan;
+  PlanDecisions decisions;
+};
+DecidedPlan make_decided_plan(const Graph& graph, const PlanOptions& options);
+
+// The plan that decisions give in a graph of the same model at other extents: without search, and
+// without other starts. Mappings, scopes and splits are those of the extents.
+struct RebuiltPlan {
+  Plan plan;
+  int regions_anew = 0;  // that could not be taken over, and are planned anew
+};
+RebuiltPlan rebuild_plan(const Graph& graph, const PlanOptions& options,
+                         const PlanDecisions& decisions);
 
 }  // namespace stitch

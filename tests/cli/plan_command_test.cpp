@@ -1,4 +1,5 @@
 // stitchc plan: modes side by side, and why values go through memory.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sample_models.h"
@@ -73,6 +74,61 @@ TEST_CASE("plan --compare prints a row for each mode and a column for each devic
   CHECK(has_line(run.out, "none (chosen)", "us"));
   CHECK(run.out.find("\nstitch ") != std::string::npos);
   CHECK(run.out.find("2 nodes, 1 regions") != std::string::npos);
+}
+
+TEST_CASE("plan --dim batch=1..8 says which plan is best for the range, and where others win") {
+  const std::string model = STITCH_SOURCE_DIR "/models/bert_small/model.onnx";
+  const std::vector<std::string> flags = {"plan", model, "--dim", "batch=1..8", "--dim", "seq=17"};
+  const StitchcRun run = run_stitchc(flags);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(has_line(run.out, "extents", "(chosen)"));
+  CHECK(has_line(run.out, "batch=8 ", "us"));
+  CHECK(run.out.find("chosen for a100: plan ") != std::string::npos);
+
+  std::vector<std::string> json_flags = flags;
+  json_flags.push_back("--json");
+  const Json json = Json::parse(run_stitchc(json_flags).out)["architectures"]["sm_80"];
+  CHECK(json["dims"]["batch"] == Json::array({1, 8}));
+  REQUIRE(json["samples"].size() == 4);
+  double least = 1e30;
+  for (const Json& plan : json["plans"]) {
+    CHECK(plan["predicted_us"].size() == 4);
+    CHECK(plan["worst_slowdown"] >= plan["mean_slowdown"]);
+    least = std::min(least, plan["mean_slowdown"].get<double>());
+  }
+  CHECK(json["plans"][json["chosen"].get<size_t>()]["mean_slowdown"] == least);
+  // With batch 1 the projections of one token are products with vectors.
+  CHECK(json["samples"][0]["fastest"] != json["samples"][3]["fastest"]);
+  REQUIRE(json["crossovers"].size() >= 1);
+  CHECK(json["crossovers"][0]["after_us"] < json["crossovers"][0]["before_us"]);
+  CHECK(run.out.find("from batch=" +
+                     std::to_string(json["crossovers"][0]["from"]["batch"].get<int>())) !=
+        std::string::npos);
+}
+
+TEST_CASE("a range of extents is refused where kernels are compiled, and where it is none") {
+  const SoftmaxModel model;
+  const StitchcRun compile =
+      run_stitchc({"compile", model.file(), "-o", model.beside("out"), "--dim", "batch=1..4"});
+  CHECK(compile.exit_code == 1);
+  CHECK(compile.err ==
+        "error: --dim batch=1..4: kernels are compiled for one set of extents, not for a range\n"
+        "help: stitchc plan takes a range, and says which plan is best for all of it\n");
+  const auto refusal = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"plan", model.file()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const StitchcRun run = run_stitchc(arguments);
+    CHECK(run.exit_code == 1);
+    return run.err;
+  };
+  CHECK(refusal({"--dim", "batch=4..2"}) ==
+        "error: --dim batch=4..2: a range goes from 1 or more up to no less\n");
+  CHECK(refusal({"--dim", "batch=1..x"}) == "error: --dim batch=1..x: 'x' is not an extent\n");
+  CHECK(refusal({"--dim", "batch=1..4", "--compare"}) ==
+        "error: --compare, --text and --write are of one plan, and --dim has a range\n");
+  CHECK(refusal({"--dim", "batch=1..4", "--explain"}) ==
+        "error: --explain is of one plan, and --dim has a range\n");
 }
 
 TEST_CASE("plan --compare refuses a mode that does not exist") {

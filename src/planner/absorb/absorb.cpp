@@ -143,7 +143,8 @@ std::vector<OperandCopy> worthwhile_copies(const AccessGraph& graph, const Devic
   return copies;
 }
 
-ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const DeviceModel& device) {
+ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const DeviceModel& device,
+                         const LibraryDecision& decided) {
   ContractionChoice choice;
   choice.node = id;
   const auto found = matmul_layout(graph, id);
@@ -152,6 +153,12 @@ ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const Device
     return choice;
   }
   choice.layout = std::get<MatmulLayout>(found);
+  const std::optional<bool> known = decided ? decided(graph.node(id)) : std::nullopt;
+  if (known && (*known || !needs_library(graph.node(id)))) {
+    choice.library = *known;
+    choice.reason = "as in the plan that is rebuilt";
+    return choice;
+  }
   if (choice.layout.m == 1 || choice.layout.n == 1) {
     choice.reason = "a product with a vector is a reduction, which its neighbours can share";
     return choice;
@@ -170,9 +177,26 @@ ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const Device
 
 }  // namespace
 
-std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device) {
+double library_us(const AccessGraph& graph, const MatmulLayout& layout, const DeviceModel& device) {
+  const auto bytes = [&](AccessValueId value, int64_t rows, int64_t columns) {
+    return static_cast<double>(rows * columns * size_bytes(graph.value(value).dtype));
+  };
+  double moved = bytes(layout.a.value, layout.m, layout.k) +
+                 bytes(layout.b.value, layout.k, layout.n) +
+                 bytes(layout.d.value, layout.m, layout.n);
+  for (const MatmulBatch& batch : layout.batch) moved *= static_cast<double>(batch.count);
+  const double memory_us = moved / 1e3 / (device.reachable_share * device.dram_gbps);
+  const double compute_us =
+      price_of(graph, graph.node(layout.node), device).library_us - device.launch_us;
+  return static_cast<double>(layout.calls()) * device.launch_us + std::max(compute_us, memory_us);
+}
+
+std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device,
+                                              const LibraryDecision& decided) {
   write_copies_directly(graph);
-  const auto is_library = [&](AccessNodeId node) { return choose(graph, node, device).library; };
+  const auto is_library = [&](AccessNodeId node) {
+    return choose(graph, node, device, decided).library;
+  };
   fold_operand_scales(graph, is_library);
   fold_bias_adds(graph, is_library);
   StorageChooser storage(graph);
@@ -186,7 +210,7 @@ std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceMo
   std::vector<ContractionChoice> choices;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].kind != AccessKind::kContraction) continue;
-    choices.push_back(choose(graph, AccessNodeId(n), device));
+    choices.push_back(choose(graph, AccessNodeId(n), device, decided));
   }
   return choices;
 }

@@ -5,6 +5,8 @@
 //   scores = q . k^T with q, k: [128,768] read as [12,128,64]   one strided batch of 12 products
 //   context [12,128,64] read as [128,768] by the next product   stored in the order 128, 12, 64
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,15 @@ struct ContractionChoice {
 // contractions read get an order of storage (AccessValue::strides) that library calls can take, and
 // operands that no call can take are copied where that is cheaper than an own kernel. Depths are
 // set anew. Nodes stay topological, their ids change. The choices are in the order of the nodes.
-std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device);
+//
+// `decided` may say of a contraction that has a library form whether it is a call; it is asked
+// before sizes decide.
+using LibraryDecision = std::function<std::optional<bool>(const AccessNode&)>;
+std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device,
+                                              const LibraryDecision& decided = {});
+
+// Microseconds of a library call: launches, and the longer of its products, by the share of the peak
+// that they reach (a guess), and of its operands and result through memory.
+double library_us(const AccessGraph& graph, const MatmulLayout& layout, const DeviceModel& device);
 
 }  // namespace stitch

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -25,6 +26,14 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
+void set_origins(AccessGraph& access) {
+  std::map<std::pair<Op, SourceId>, int> known;
+  for (AccessNode& node : access.nodes) {
+    const SourceId source = node.sources.empty() ? SourceId() : node.sources.front();
+    node.origin = {source, known[{node.op, source}]++};
+  }
+}
+
 }  // namespace
 
 AccessGraph build_access_graph(const Graph& graph) { return AccessBuilder(graph).build(); }
@@ -45,6 +54,7 @@ AccessGraph AccessBuilder::build() {
   for (const GraphOutput& output : graph_.outputs()) add_output(output);
   remove_unread_nodes(access_);
   set_depths(access_);
+  set_origins(access_);
   return std::move(access_);
 }
 

@@ -61,6 +61,13 @@ enum class AccessKind : uint8_t {
 // Of one read; a value that is moved together from more is written out by a copy node.
 constexpr size_t kMostPieces = 16;
 
+// The node of the model that an access node stands for, whatever is folded into it later and
+// whatever the extents are: the ordinal counts nodes of one op from one ONNX node.
+struct NodeOrigin {
+  SourceId source;   // the first; none: it has none
+  int ordinal = -1;  // < 0: inserted by the planner
+};
+
 struct AccessNode {
   AccessKind kind = AccessKind::kElementwise;
   Op op = Op::k_add;
@@ -80,6 +87,7 @@ struct AccessNode {
   // The contraction in whose kernel the node is computed (epilogue.h, prologue.h); none: a node of
   // a region.
   AccessNodeId computed_with;
+  NodeOrigin origin;
 };
 
 enum class AccessValueKind : uint8_t { kInput, kConstant, kNode };

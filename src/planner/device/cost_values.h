@@ -7,7 +7,7 @@
 
 namespace stitch {
 
-enum class CostKind : uint8_t { kSheet, kCalibrated };
+enum class CostKind : uint8_t { kFixed, kCalibrated };
 
 struct CostValue {
   std::string_view name;

@@ -35,6 +35,7 @@ struct DeviceModel {
   // What the latency evaluator adds up; cost_values.def has names, units and meanings.
   Figure launch_us = {1.0, {Origin::kAssumed, "1.0 to 1.3 us are usual in CUDA graphs"}};
   Figure barrier_us = {1.5, sources::kGuess};
+  Figure cluster_barrier_us = {0.3, sources::kGuess};
   Figure ticket_us = {0.7, sources::kGuess};
   Figure floor_us = {0.8, sources::kGuess};
   Figure reduce_us = {0.15, sources::kGuess};
@@ -54,7 +55,6 @@ struct DeviceModel {
 
   // Microseconds; guesses that nothing reads yet.
   double barrier_block_us = 0.1;  // for every further block per SM
-  double cluster_barrier_us = 0.3;
   double l2_latency_us = 0.27;
 };
 

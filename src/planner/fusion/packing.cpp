@@ -1,6 +1,7 @@
 #include "planner/fusion/packing.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -77,11 +78,18 @@ class Packer {
     launches_[first].push_back({{guest}, kernel.block, predicted_us(kernel, device_)});
   }
 
+  bool is_decided(const Launch& launch, size_t guest) const {
+    return steps_[guest].decided_launch >= 0 || steps_[launch.steps.front()].decided_launch >= 0;
+  }
+
   bool may_join(const Launch& launch, size_t guest) const {
     if (launch.steps.size() == kMostParts) return false;
     const Kernel& kernel = std::get<Kernel>(steps_[guest].step);
     if (stays_alone(kernel) || stays_alone(std::get<Kernel>(steps_[launch.steps.front()].step))) {
       return false;
+    }
+    if (is_decided(launch, guest)) {
+      return steps_[guest].decided_launch == steps_[launch.steps.front()].decided_launch;
     }
     const double apart = launch.us + predicted_us(kernel, device_);
     return saved_us(launch, guest) >= kLeastShareSavedByPacking * apart ||
@@ -111,6 +119,7 @@ class Packer {
   bool join(Launch& launch, size_t guest) {
     Launch best = launch;
     best.us += predicted_us(std::get<Kernel>(steps_[guest].step), device_);
+    if (is_decided(launch, guest)) best.us = std::numeric_limits<double>::infinity();
     std::vector<size_t> all = launch.steps;
     all.push_back(guest);
     std::set<int> blocks;

@@ -16,6 +16,7 @@ struct PlannedStep {
   Step step;
   std::optional<KernelRequest> request;  // none: calls, and kernels that stay alone
   std::map<AccessValueId, int64_t> read_bytes;
+  int decided_launch = -1;  // steps of equal number share a launch; < 0: nothing is decided
 };
 
 std::vector<StepBuffers> buffers_of(const Plan& plan, const std::vector<PlannedStep>& steps);
