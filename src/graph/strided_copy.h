@@ -2,6 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 namespace stitch {
@@ -17,6 +19,29 @@ inline std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extent
   std::vector<int64_t> strides(extents.size(), 1);
   for (size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
   return strides;
+}
+
+// The elements of a row-major tensor, in the order in which a tensor with `strides` has them in
+// memory. None where those strides leave gaps, or give two elements one place.
+inline std::optional<StridedView> in_storage_order(const std::vector<int64_t>& extents,
+                                                   const std::vector<int64_t>& strides) {
+  std::vector<size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  int64_t step = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (extents[*d] == 1) continue;
+    if (strides[*d] != step) return std::nullopt;
+    step *= extents[*d];
+  }
+  const std::vector<int64_t> from = row_major_strides(extents);
+  StridedView view;
+  for (const size_t d : order) {
+    view.extents.push_back(extents[d]);
+    view.strides.push_back(from[d]);
+  }
+  return view;
 }
 
 // Drops axes of extent 1 and joins neighbours that step evenly; keeps at least one axis.

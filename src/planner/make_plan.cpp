@@ -11,6 +11,7 @@
 #include "planner/absorb/absorb.h"
 #include "planner/absorb/absorb_copies.h"
 #include "planner/absorb/assembly.h"
+#include "planner/absorb/matrix_layout.h"
 #include "planner/access/regions.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
@@ -112,6 +113,11 @@ class Planner {
         write_copies_directly(plan_.graph);
         break;
     }
+    if (options_.techniques.has(Technique::kMatrixLayout)) {
+      lay_out_matrices(plan_.graph, [this](AccessNodeId node) {
+        return !is_library(node) && !is_tiled_contraction(plan_.graph, plan_.graph.node(node));
+      });
+    }
     if (options_.fusion == FusionMode::kStitch) parts_ = assemble_in_place(plan_.graph);
     set_depths(plan_.graph);
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
@@ -158,9 +164,13 @@ class Planner {
   }
 
   bool has_own_kernel(AccessNodeId contraction) const {
+    return !is_library(contraction) &&
+           is_tiled_contraction(plan_.graph, plan_.graph.node(contraction));
+  }
+
+  bool is_library(AccessNodeId contraction) const {
     const auto choice = choices_.find(contraction);
-    const bool is_library = choice != choices_.end() && choice->second.library;
-    return !is_library && is_tiled_contraction(plan_.graph, plan_.graph.node(contraction));
+    return choice != choices_.end() && choice->second.library;
   }
 
   void require_known_kinds() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emit_cuda/bundle/weights_file.h"
 #include "support/catch.h"
 
 namespace stitch::test {
@@ -45,7 +46,9 @@ PlanOnDevice::PlanOnDevice(const Plan& plan, const Graph& graph,
       own_.push_back(std::make_unique<DeviceBuffer>(bytes.size()));  // undefined until written
       continue;
     }
-    std::memcpy(bytes.data(), tensor->bytes().data(), tensor->bytes().size());
+    const std::vector<std::byte> stored =
+        stored_bytes(weight_segment(*tensor, buffer.extents, buffer.strides));
+    std::memcpy(bytes.data(), stored.data(), stored.size());
     own_.emplace_back(new DeviceBuffer(DeviceBuffer::holding(bytes)));  // neither copied nor moved
   }
 }

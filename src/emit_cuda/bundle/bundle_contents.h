@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emit_cuda/bundle/manifest.h"
+#include "emit_cuda/bundle/weights_file.h"
 #include "runtime/bundle_format.h"
 
 namespace stitch {
@@ -40,7 +41,7 @@ struct BundleContents {
   // The writer fills in model_name, images, weights_segments, weights_bytes and weights_hash.
   runtime::LaunchProgram program;
   std::vector<ArchitectureImages> images;
-  std::vector<std::span<const std::byte>> weights;  // by segment; must outlive write_bundle
+  std::vector<WeightSegment> weights;  // what they refer to must outlive write_bundle
   std::vector<BundleSource> sources;
   std::vector<PlanText> plans;
   // What only the caller knows; the writer fills in name, signature, weights, image sizes, plan

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "graph/error.h"
@@ -15,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kSegmentAlignment = 256;
 constexpr std::uint64_t kPageBytes = 4096;
+// Of elements that are put in order at a time.
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
 
 using Bytes = std::span<const std::byte>;
 
@@ -28,6 +33,30 @@ bool equal(Bytes first, Bytes second) {
           std::memcmp(first.data(), second.data(), first.size()) == 0);
 }
 
+bool equal(const WeightSegment& first, const WeightSegment& second) {
+  return first.order.extents == second.order.extents &&
+         first.order.strides == second.order.strides && equal(first.bytes, second.bytes);
+}
+
+void gather(const StridedView& view, size_t element_bytes, Bytes from, std::vector<std::byte>& to) {
+  const auto copy = [&]<class Element>(Element) {
+    gather_strided(view, reinterpret_cast<const Element*>(from.data()),
+                   reinterpret_cast<Element*>(to.data()));
+  };
+  switch (element_bytes) {
+    case 1:
+      return copy(std::uint8_t{});
+    case 2:
+      return copy(std::uint16_t{});
+    case 4:
+      return copy(std::uint32_t{});
+    case 8:
+      return copy(std::uint64_t{});
+    default:
+      throw InternalError(fmt::format("weights of {} bytes an element", element_bytes));
+  }
+}
+
 // Writes bytes to the file and into the hash.
 class HashedFile {
  public:
@@ -39,6 +68,20 @@ class HashedFile {
                 static_cast<std::streamsize>(bytes.size()));
     hash_.add(bytes.data(), bytes.size());
     position_ += bytes.size();
+  }
+  void put(const WeightSegment& segment) {
+    const StridedView& order = segment.order;
+    if (order.extents.empty()) return put(segment.bytes);
+    const int64_t row = static_cast<int64_t>(segment.bytes.size()) / order.extents[0];
+    const int64_t most = std::max<int64_t>(kChunkBytes / row, 1);
+    for (int64_t first = 0; first < order.extents[0]; first += most) {
+      StridedView chunk = order;
+      chunk.base = first * order.strides[0];
+      chunk.extents[0] = std::min(most, order.extents[0] - first);
+      std::vector<std::byte> bytes(static_cast<size_t>(chunk.extents[0] * row));
+      gather(chunk, segment.element_bytes, segment.bytes, bytes);
+      put(bytes);
+    }
   }
   void pad_to(std::uint64_t position) {
     const std::vector<std::byte> zeros(position - position_);
@@ -60,15 +103,36 @@ class HashedFile {
 
 }  // namespace
 
-WeightsLayout lay_out_weights(const std::vector<Bytes>& segments) {
+WeightSegment weight_segment(const Tensor& tensor, const std::vector<int64_t>& extents,
+                             const std::vector<int64_t>& strides) {
+  WeightSegment segment;
+  segment.bytes = tensor.bytes();
+  segment.element_bytes = static_cast<size_t>(size_bytes(tensor.dtype()));
+  if (tensor.element_count() == 0 || strides == row_major_strides(extents)) return segment;
+  const std::optional<StridedView> order = in_storage_order(extents, strides);
+  if (!order) throw InternalError("a constant whose strides are no order of its elements");
+  segment.order = joined(*order);
+  return segment;
+}
+
+std::vector<std::byte> stored_bytes(const WeightSegment& segment) {
+  std::vector<std::byte> bytes(segment.bytes.begin(), segment.bytes.end());
+  if (!segment.order.extents.empty()) {
+    gather(segment.order, segment.element_bytes, segment.bytes, bytes);
+  }
+  return bytes;
+}
+
+WeightsLayout lay_out_weights(const std::vector<WeightSegment>& segments) {
   WeightsLayout layout;
   // By size: only segments of equal size can be equal.
   std::multimap<std::size_t, std::size_t> placed;
   for (std::size_t number = 0; number < segments.size(); ++number) {
-    const Bytes bytes = segments[number];
+    const WeightSegment& segment = segments[number];
+    const Bytes bytes = segment.bytes;
     const auto [first, last] = placed.equal_range(bytes.size());
     auto same = first;
-    while (same != last && !equal(segments[same->second], bytes)) ++same;
+    while (same != last && !equal(segments[same->second], segment)) ++same;
     if (same != last) {
       layout.segments.push_back(layout.segments[same->second]);
       continue;
@@ -81,8 +145,8 @@ WeightsLayout lay_out_weights(const std::vector<Bytes>& segments) {
   return layout;
 }
 
-std::string write_weights(const std::filesystem::path& path, const std::vector<Bytes>& segments,
-                          const WeightsLayout& layout) {
+std::string write_weights(const std::filesystem::path& path,
+                          const std::vector<WeightSegment>& segments, const WeightsLayout& layout) {
   if (layout.bytes == 0) return "";
   HashedFile file(path);
   for (std::size_t number = 0; number < segments.size(); ++number) {

@@ -187,13 +187,13 @@ runtime::TensorInfo tensor_info(const std::string& name, const ValueType& type) 
 
 uint32_t WeightSegments::segment_of(const Plan& plan, const Buffer& buffer) {
   const ValueId value = plan.graph.value(buffer.value).graph_value;
-  const auto [found, fresh] = of_constant_.emplace(value, static_cast<uint32_t>(segments_.size()));
-  if (fresh) {
-    const Tensor* tensor = plan.graph.graph->constant(value);
-    if (tensor == nullptr)
-      throw InternalError(fmt::format("buffer '{}' is no constant of the graph", buffer.name));
-    segments_.push_back(tensor->bytes());
-  }
+  const auto [found, fresh] =
+      of_constant_.try_emplace({value, buffer.strides}, static_cast<uint32_t>(segments_.size()));
+  if (!fresh) return found->second;
+  const Tensor* tensor = plan.graph.graph->constant(value);
+  if (tensor == nullptr)
+    throw InternalError(fmt::format("buffer '{}' is no constant of the graph", buffer.name));
+  segments_.push_back(weight_segment(*tensor, buffer.extents, buffer.strides));
   return found->second;
 }
 

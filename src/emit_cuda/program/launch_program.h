@@ -2,9 +2,11 @@
 #pragma once
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emit_cuda/bundle/manifest.h"
+#include "emit_cuda/bundle/weights_file.h"
 #include "emit_cuda/compile/compile_kernels.h"
 #include "emit_cuda/emit_kernel.h"
 #include "planner/plan/plan.h"
@@ -12,16 +14,17 @@
 
 namespace stitch {
 
-// Weights that the plans of a bundle read: one segment of weights.bin per constant of the graph.
+// Weights that the plans of a bundle read: one segment of weights.bin per constant of the graph and
+// order of storage.
 class WeightSegments {
  public:
   // The segment of a constant buffer; made on first use.
   uint32_t segment_of(const Plan& plan, const Buffer& buffer);
-  const std::vector<std::span<const std::byte>>& segments() const { return segments_; }
+  const std::vector<WeightSegment>& segments() const { return segments_; }
 
  private:
-  std::map<ValueId, uint32_t> of_constant_;
-  std::vector<std::span<const std::byte>> segments_;
+  std::map<std::pair<ValueId, std::vector<int64_t>>, uint32_t> of_constant_;  // and strides
+  std::vector<WeightSegment> segments_;
 };
 
 struct ProgramInput {

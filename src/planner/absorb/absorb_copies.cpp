@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/strided_copy.h"
 #include "planner/access/access_prune.h"
 #include "planner/access/access_substitute.h"
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "graph/error.h"
+#include "graph/strided_copy.h"
 #include "planner/access/access_builder.h"
 #include "planner/access/access_prune.h"
 #include "planner/access/regions.h"

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "graph/error.h"
+#include "graph/strided_copy.h"
 #include "planner/access/access_compose.h"
 
 namespace stitch {

@@ -140,10 +140,4 @@ std::vector<ExprId> own_index(AccessGraph& graph, AccessValueId value) {
   return index;
 }
 
-std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
-  std::vector<int64_t> strides(extents.size(), 1);
-  for (size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
-  return strides;
-}
-
 }  // namespace stitch

@@ -158,7 +158,6 @@ std::vector<AccessValueId> sources_of(const AccessGraph& graph, const AccessNode
 ExprId dim_index(IndexPool& pool, const std::vector<AtomId>& atoms);
 // One expression per dim of the value: its own atoms.
 std::vector<ExprId> own_index(AccessGraph& graph, AccessValueId value);
-std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents);
 
 std::string to_string(const AccessGraph& graph);
 

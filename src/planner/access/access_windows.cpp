@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "graph/strided_copy.h"
 #include "planner/access/access_builder.h"
 
 namespace stitch {

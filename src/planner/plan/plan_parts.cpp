@@ -1,4 +1,5 @@
 #include "planner/plan/plan_parts.h"
+#include "graph/strided_copy.h"
 
 #include <fmt/format.h>
 
@@ -50,6 +51,9 @@ std::string value_problem(const AccessGraph& graph, const AccessValue& value) {
   if (tensor->dtype() != value.dtype || tensor->element_count() != count) {
     return fmt::format("the constant of the model is {}[{}]", name(tensor->dtype()),
                        tensor->element_count());
+  }
+  if (count > 0 && !in_storage_order(value.extents, value.strides)) {
+    return "the strides of the constant are no order of its elements";
   }
   return {};
 }

@@ -10,8 +10,10 @@ namespace stitch {
 enum class Technique : uint8_t {
   kSearch,           // inside of regions (region_search.h); mode stitch
   kProducts,         // matrix-vector products computed by the kernels that read them
+  kMatrixLayout,     // constant matrices of such products stored by the summed dims
   kEpilogues,        // element-wise nodes in own contraction kernels; mode stitch
   kPacking,          // independent kernels in one launch
+  kChains,           // kernels that follow each other across a product become one; mode stitch
   kSiblings,         // independent kernels that read the same inputs become one
   kGridScope,        // blocks that wait for each other
   kClusterScope,     // blocks of a cluster that share rows (sm_90 and later)
@@ -24,11 +26,13 @@ struct TechniqueName {
   Technique technique;
   std::string_view name;
 };
-inline constexpr std::array<TechniqueName, 10> kTechniques = {{
+inline constexpr std::array<TechniqueName, 12> kTechniques = {{
     {Technique::kSearch, "search"},
     {Technique::kProducts, "products"},
+    {Technique::kMatrixLayout, "matrix-layout"},
     {Technique::kEpilogues, "epilogues"},
     {Technique::kPacking, "packing"},
+    {Technique::kChains, "chains"},
     {Technique::kSiblings, "siblings"},
     {Technique::kGridScope, "grid-scope"},
     {Technique::kClusterScope, "cluster-scope"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "graph/strided_copy.h"
 #include "planner/access/read_rewriter.h"
 
 namespace stitch {

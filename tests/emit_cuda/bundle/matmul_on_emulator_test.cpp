@@ -188,7 +188,7 @@ TEST_CASE("a bias is added to every row of a product") {
   call.epilogue = Epilogue::kBias;
   call.bias = {BufferKind::kWeights, 1, 0, float_bytes(kN)};
   BundleContents contents = contents_of(call, {vector_of("a", kM * kK)}, vector_of("d", kM * kN));
-  contents.weights = {std::as_bytes(std::span(b)), std::as_bytes(std::span(bias))};
+  contents.weights = {{std::as_bytes(std::span(b)), {}}, {std::as_bytes(std::span(bias)), {}}};
   const auto a = numbers(kM * kK, 7);
   const auto d = run(contents, {a});
   for (std::size_t i = 0; i < kM; ++i) {

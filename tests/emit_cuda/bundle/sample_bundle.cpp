@@ -96,7 +96,7 @@ SampleBundle make_sample(const std::string& name, runtime::ImageKind kind,
   contents.program.outputs = {
       {"y", ElementType::kFloat32, {kSampleRows, kSampleColumns}, kMatrixBytes},
       {"row.sums", ElementType::kFloat32, {kSampleRows}, kSumBytes}};
-  contents.weights = {std::as_bytes(std::span(sample.bias))};
+  contents.weights = {{std::as_bytes(std::span(sample.bias)), {}}};
   contents.program.weights_segments = {{0, kRowBytes}};
   contents.program.weights_bytes = kRowBytes;
   contents.sources = {{"sample.cu", sample_source()}};

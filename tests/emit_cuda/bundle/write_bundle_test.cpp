@@ -1,7 +1,9 @@
 // What is on disk after a bundle is written, and what is not.
 #include "emit_cuda/bundle/write_bundle.h"
 
+#include <cstring>
 #include <fstream>
+#include <numeric>
 #include <string>
 
 #include "graph/error.h"
@@ -86,9 +88,9 @@ TEST_CASE("equal constants are stored once") {
   const TemporaryFolder folder;
   SampleBundle bundle = sample();
   const std::vector<std::byte> other(300, std::byte{1});
-  const auto bias = bundle.contents.weights[0];
-  const std::vector<std::byte> same(bias.begin(), bias.end());
-  bundle.contents.weights = {bias, other, same};
+  const WeightSegment bias = bundle.contents.weights[0];
+  const std::vector<std::byte> same(bias.bytes.begin(), bias.bytes.end());
+  bundle.contents.weights = {bias, {other, {}}, {same, {}}};
   write_bundle(bundle.contents, folder.path() / "out", kWithoutLibraries);
   const std::string bytes = read_file(folder.path() / "out/images/program.bin");
   const auto segments = runtime::decode_program(bytes.data(), bytes.size()).weights_segments;
@@ -96,6 +98,45 @@ TEST_CASE("equal constants are stored once") {
   CHECK(segments[0].offset == 0);
   CHECK(segments[1].offset == 256);
   CHECK(segments[2].offset == 0);
+}
+
+TEST_CASE("weights are stored in the order in which kernels read them") {
+  const TemporaryFolder folder;
+  SampleBundle bundle = sample();
+  // Large enough to be put in order in several pieces.
+  constexpr size_t kRows = 1500, kColumns = 300;
+  std::vector<float> matrix(kRows * kColumns);
+  std::iota(matrix.begin(), matrix.end(), 0.0F);
+  WeightSegment columns{std::as_bytes(std::span(matrix)), {}, sizeof(float)};
+  columns.order = *in_storage_order({kRows, kColumns}, {1, kRows});
+  WeightSegment rows = columns;
+  rows.order = {};
+  bundle.contents.weights = {bundle.contents.weights[0], columns, rows};
+  write_bundle(bundle.contents, folder.path() / "out", kWithoutLibraries);
+  const std::string bytes = read_file(folder.path() / "out/images/program.bin");
+  const auto segments = runtime::decode_program(bytes.data(), bytes.size()).weights_segments;
+  REQUIRE(segments.size() == 3);
+  CHECK(segments[1].offset != segments[2].offset);
+  const std::string file = read_file(folder.path() / "out/weights.bin");
+  std::vector<float> stored(matrix.size());
+  std::memcpy(stored.data(), file.data() + segments[1].offset, segments[1].bytes);
+  bool in_order = true;
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      in_order = in_order && stored[c * kRows + r] == matrix[r * kColumns + c];
+    }
+  }
+  CHECK(in_order);
+  std::memcpy(stored.data(), file.data() + segments[2].offset, segments[2].bytes);
+  CHECK(stored == matrix);
+}
+
+TEST_CASE("strides that leave gaps or share elements are no order of storage") {
+  CHECK(in_storage_order({4, 6}, {6, 1}));
+  CHECK(in_storage_order({4, 1, 6}, {1, 99, 4}));
+  CHECK_FALSE(in_storage_order({4, 6}, {8, 1}));
+  CHECK_FALSE(in_storage_order({4, 6}, {1, 1}));
+  CHECK_FALSE(in_storage_order({4, 6}, {0, 1}));
 }
 
 TEST_CASE("a folder of somebody else is not touched") {
