@@ -50,12 +50,6 @@ class MatrixLayouts {
     }
   }
 
-  void fix_index_tensors() {
-    for (const Read& read : graph_.reads) {
-      for (const Piece& piece : read.pieces) uses_[piece.source.index].is_fixed = true;
-    }
-  }
-
   void lay_out() {
     for (size_t v = 0; v < uses_.size(); ++v) {
       AccessValue& value = graph_.values[v];
@@ -97,7 +91,6 @@ class MatrixLayouts {
 
 void lay_out_matrices(AccessGraph& graph, const std::function<bool(AccessNodeId)>& sums_products) {
   MatrixLayouts layouts(graph);
-  layouts.fix_index_tensors();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const AccessNodeId id(n);
     layouts.note(id, graph.node(id).kind == AccessKind::kContraction && sums_products(id));
