@@ -74,8 +74,11 @@ void GroupEmitter::write_inner_rows(CodeWriter& writer, ScopeWriter& scopes) {
   const std::string thread = frame_.column_thread();
   const std::string team =
       teams_ == 1 ? "" : fmt::format("{} / {}", thread, group_.mapping.threads);
-  const auto block = writer.block(fmt::format("for (int round = 0; round < {}; ++round)", rounds));
-  std::string row = teams_ == 1 ? "round" : fmt::format("round * {} + {}", teams_, team);
+  const auto block = writer.block(
+      rounds == 1 ? "" : fmt::format("for (int round = 0; round < {}; ++round)", rounds));
+  std::string row = rounds == 1   ? (teams_ == 1 ? "0" : team)
+                    : teams_ == 1 ? "round"
+                                  : fmt::format("round * {} + {}", teams_, team);
   if (surplus) {
     writer.line(fmt::format("const int inner_row = min({}, {} - 1);", row, rows));
     writer.line(fmt::format("const bool inner_live = {} < {};", row, rows));

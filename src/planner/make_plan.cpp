@@ -15,6 +15,7 @@
 #include "planner/access/regions.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
+#include "planner/fusion/chain_merge.h"
 #include "planner/fusion/epilogue.h"
 #include "planner/fusion/packing.h"
 #include "planner/fusion/prologue.h"
@@ -89,6 +90,9 @@ class Planner {
 
  private:
   void merge_kernels(KernelBuilder& builder) {
+    if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kChains)) {
+      steps_ = merge_chains(plan_, builder, device_, std::move(steps_));
+    }
     if (options_.techniques.has(Technique::kSiblings)) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
     }

@@ -128,7 +128,8 @@ std::vector<int> levels_of(std::span<const TrialKernel* const> kernels) {
   return Levels(kernels).run();
 }
 
-// Kernels of one level, those in one launch that packing takes together.
+}  // namespace
+
 double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device) {
   std::vector<Estimate> packed;
   double together = 0, apart = 0;
@@ -146,8 +147,6 @@ double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device)
   }
   return together + apart;
 }
-
-}  // namespace
 
 PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& device) {
   const std::vector<int> levels = levels_of(kernels);

@@ -58,6 +58,8 @@ struct PlanScore {
 // By time; within a thousandth by bytes, then by kernels: at batch 1 nearly every kernel sits on
 // the latency floor, and times alone do not discriminate.
 bool is_better(const PlanScore& a, const PlanScore& b);
+// Of kernels of one level, those in one launch that packing takes together.
+double level_us(const std::vector<Estimate>& kernels, const DeviceModel& device);
 // Of kernels in any order, none of which waits for itself.
 PlanScore score(std::span<const TrialKernel* const> kernels, const DeviceModel& device);
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <variant>
 
 #include "planner/cost/cost.h"
+#include "planner/fusion/joined_request.h"
 
 namespace stitch {
 namespace {
@@ -48,7 +48,7 @@ class SiblingMerger {
     const Kernel& b = std::get<Kernel>(steps_[guest].step);
     const int64_t apart = a.bytes.bytes + b.bytes.bytes;
     if (shared_bytes(host, guest) * kLeastShare < apart) return false;
-    KernelRequest request = joined(*steps_[host].request, *steps_[guest].request);
+    KernelRequest request = joined_request(*steps_[host].request, *steps_[guest].request);
     const double packed = packed_us(std::array{a.estimate, b.estimate}, device_);
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
@@ -74,25 +74,6 @@ class SiblingMerger {
       if (found != steps_[b].read_bytes.end()) shared += std::min(bytes, found->second);
     }
     return shared;
-  }
-
-  static KernelRequest joined(const KernelRequest& a, const KernelRequest& b) {
-    KernelRequest request;
-    std::set_union(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
-                   std::back_inserter(request.nodes));
-    request.stored = a.stored;
-    for (const AccessValueId value : b.stored) {
-      if (std::find(a.stored.begin(), a.stored.end(), value) == a.stored.end()) {
-        request.stored.push_back(value);
-      }
-    }
-    request.may_wait = a.may_wait && b.may_wait;
-    request.may_be_in_shared = a.may_be_in_shared && b.may_be_in_shared;
-    request.may_sweep = a.may_sweep && b.may_sweep;
-    request.may_cluster = a.may_cluster && b.may_cluster;
-    request.grid = std::min(a.grid, b.grid);
-    request.techniques = a.techniques;
-    return request;
   }
 
   KernelBuilder& builder_;

@@ -1,6 +1,7 @@
 #include "planner/stage/kernel_traffic.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/access/address.h"
 #include "planner/access/read_rewriter.h"
@@ -36,6 +37,26 @@ AtomId lane_atom(const Stage& stage, const Group& group) {
   const std::vector<AtomId>& atoms =
       stage.mapping.lanes_along_rows ? stage.mapping.rows : group.mapping.columns;
   return atoms.empty() ? AtomId() : atoms.back();
+}
+
+// Lanes side by side: how many, and the bytes from one to the next.
+struct Lanes {
+  int64_t count = 1;
+  int64_t step = 0;
+};
+
+// Sectors that a warp of such lanes touches in one access; parts of sectors where neighbouring
+// warps use the rest.
+double sectors_of(Lanes a, Lanes b, int64_t access_bytes) {
+  if (a.step > b.step) std::swap(a, b);
+  const auto sector = static_cast<double>(kSectorBytes);
+  const int64_t run = a.step == 0 ? access_bytes : (a.count - 1) * a.step + access_bytes;
+  const double run_sectors = a.step >= kSectorBytes
+                                 ? static_cast<double>(a.count)
+                                 : std::max(static_cast<double>(run) / sector, 1.0);
+  if (b.step == 0) return run_sectors;
+  if (b.step >= kSectorBytes) return run_sectors * static_cast<double>(b.count);
+  return std::max(static_cast<double>((b.count - 1) * b.step + run) / sector, 1.0);
 }
 
 }  // namespace
@@ -102,6 +123,9 @@ int64_t KernelTraffic::requested(const Stage& stage, const Group& group, ExprId 
   std::vector<AtomId> points = points_of(stage, group);
   const std::vector<AtomId> inside = atoms_of(graph, linear);
   const AtomId lane = lane_atom(stage, group);
+  if (!group.mapping.inner_rows.empty()) {
+    return requested_by_teams(group, point_count(graph.pool, points), linear, element_bytes);
+  }
   const bool has_columns = std::any_of(inside.begin(), inside.end(), [&](AtomId atom) {
     return contains(group.mapping.columns, atom);
   });
@@ -119,6 +143,27 @@ int64_t KernelTraffic::requested(const Stage& stage, const Group& group, ExprId 
   }
   const int64_t stride = step.plain ? std::max<int64_t>(std::abs(step.value), 1) : 1;
   return count * element_bytes * stride;
+}
+
+// A team's lanes are neighbours along the columns, teams of a warp along the inner rows.
+int64_t KernelTraffic::requested_by_teams(const Group& group, int64_t points, ExprId linear,
+                                          int64_t element_bytes) const {
+  const GroupMapping& mapping = group.mapping;
+  const auto step_of = [&](const std::vector<AtomId>& atoms) -> int64_t {
+    if (atoms.empty()) return 0;
+    const Coefficient step = coefficient(nodes_.graph(), linear, atoms.back());
+    return step.plain ? std::abs(step.value) * element_bytes : element_bytes;
+  };
+  const int64_t vector = mapping.vector;
+  const int64_t column_step = step_of(mapping.columns);
+  const int64_t access_bytes =
+      column_step == element_bytes ? vector * element_bytes : element_bytes;
+  const double sectors =
+      sectors_of({mapping.threads, vector * column_step},
+                 {kWarp / mapping.threads, step_of(mapping.inner_rows)}, access_bytes);
+  const double accesses = static_cast<double>(points) / static_cast<double>(kWarp * vector) *
+                          (access_bytes == element_bytes ? static_cast<double>(vector) : 1.0);
+  return static_cast<int64_t>(accesses * sectors * static_cast<double>(kSectorBytes));
 }
 
 std::map<AccessValueId, int64_t> KernelTraffic::read_bytes() const {

@@ -37,6 +37,8 @@ class KernelTraffic {
   };
   int64_t requested(const Stage& stage, const Group& group, ExprId linear,
                     int64_t element_bytes) const;
+  int64_t requested_by_teams(const Group& group, int64_t points, ExprId linear,
+                             int64_t element_bytes) const;
 
   KernelNodes& nodes_;
   std::map<AccessValueId, Operand> operands_;

@@ -21,7 +21,9 @@ StageGrouper::StageGrouper(KernelNodes& nodes, const KernelStructure& structure,
 StageGroups StageGrouper::find() {
   for (const size_t i : cluster_.roots) {
     const StructureRoot& root = structure_.roots[i];
-    if (root.kind == RootKind::kReduce) available_[root.value] = depth_of(root.trace) + 1;
+    if (root.kind == RootKind::kReduce || root.kind == RootKind::kPlace) {
+      available_[root.value] = depth_of(root.trace) + 1;
+    }
   }
   place_row_values();
   StageGroups groups;

@@ -63,7 +63,8 @@ class StageGrouper {
   // Else every root is a group by itself.
   void set_merges_dominants(bool merges) { merges_dominants_ = merges; }
 
-  // Blocks share a row: the atoms that tell them apart, and the results that they exchange.
+  // Blocks share a row, or each computes it: the atoms that tell them apart, and the results that
+  // they exchange. What has none of these atoms is stored by one block.
   void set_exchange(std::vector<AtomId> axes, const std::vector<AccessValueId>& exchanged) {
     shared_axes_ = std::move(axes);
     exchanged_.insert(exchanged.begin(), exchanged.end());

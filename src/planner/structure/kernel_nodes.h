@@ -52,6 +52,9 @@ class KernelNodes {
   // A reduce so short that every thread which needs it computes it by itself.
   void mark_inline(AccessNodeId reduce) { inline_.insert(reduce); }
   bool is_marked_inline(AccessNodeId reduce) const { return inline_.count(reduce) != 0; }
+  // An element-wise value that every block computes once and leaves in shared memory.
+  void mark_shared(AccessValueId clone) { shared_.insert(clone); }
+  bool is_marked_shared(AccessValueId clone) const { return shared_.count(clone) != 0; }
   // A reduce over rows that its block sweeps: it belongs to the blocks that own `rows`.
   void mark_swept(AccessNodeId reduce, std::vector<AtomId> rows) {
     swept_.emplace(reduce, std::move(rows));
@@ -82,6 +85,7 @@ class KernelNodes {
   std::unordered_map<AccessValueId, std::vector<AtomId>> atoms_;
   std::unordered_map<AccessValueId, std::vector<ExprId>> original_index_;
   std::unordered_set<AccessNodeId> inline_;
+  std::unordered_set<AccessValueId> shared_;
   std::unordered_map<AccessNodeId, std::vector<AtomId>> swept_;
 };
 

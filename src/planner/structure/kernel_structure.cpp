@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,11 +15,36 @@ namespace {
 // A thread sums so many elements on its own without starving the others.
 constexpr int64_t kLongestWindow = 64;
 constexpr int64_t kAlwaysInline = 4;
+// Elements side by side, the least that fill a sector of memory.
+constexpr int64_t kShortestRun = 8;
 
 bool same_set(std::vector<AtomId> a, std::vector<AtomId> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return a == b;
+}
+
+// Different points of kept and summed atoms read different elements, in runs that are worth lanes
+// of their own: heads that are summed one by one, not a pooling window.
+bool reads_rows(const IndexPool& pool, ExprId index, std::span<const AtomId> summed) {
+  struct Step {
+    int64_t size = 0, count = 0;
+  };
+  std::vector<Step> steps;
+  int64_t run = 1;
+  for (const Term& term : pool.expr(index).terms) {
+    if (term.kind != FactorKind::kAtom) return false;
+    const int64_t extent = pool.atom(term.atom).extent;
+    steps.push_back({std::abs(term.coefficient), extent});
+    if (contains(summed, term.atom)) run *= extent;
+  }
+  std::sort(steps.begin(), steps.end(), [](Step a, Step b) { return a.size < b.size; });
+  int64_t reach = 0;
+  for (const Step& step : steps) {
+    if (step.size <= reach) return false;
+    reach += step.size * (step.count - 1);
+  }
+  return run >= kShortestRun;
 }
 
 // Reads of neighbouring results overlap, or some points read nothing.
@@ -40,8 +66,9 @@ bool reads_a_window(const AccessGraph& graph, const AccessNode& node) {
                       [&](const Guard& guard) { return summed(guard.expr); })) {
         return true;
       }
-      if (std::any_of(piece.index.begin(), piece.index.end(),
-                      [&](ExprId e) { return kept(e) && summed(e); })) {
+      if (std::any_of(piece.index.begin(), piece.index.end(), [&](ExprId e) {
+            return kept(e) && summed(e) && !reads_rows(graph.pool, e, node.reduced);
+          })) {
         return true;
       }
     }
@@ -60,8 +87,9 @@ class StructureFinder {
         dominants.insert(node.results.front());
       }
     }
-    ValueTracer tracer(nodes,
-                       [&](AccessValueId value, bool) { return dominants.count(value) != 0; });
+    ValueTracer tracer(nodes, [&](AccessValueId value, bool) {
+      return dominants.count(value) != 0 || nodes.is_marked_shared(value);
+    });
     for (const AccessNodeId id : nodes.nodes()) add_roots(id, dominants, stored, tracer);
   }
 
@@ -101,6 +129,10 @@ class StructureFinder {
         root.space.insert(root.space.end(), node.reduced.begin(), node.reduced.end());
         root.trace = tracer.trace_operands(id);
         reduce_of_.emplace(value, result_.roots.size());
+        result_.roots.push_back(root);
+      } else if (nodes_.is_marked_shared(value)) {
+        root.kind = RootKind::kPlace;
+        root.trace = tracer.trace_operands(id);
         result_.roots.push_back(root);
       }
       if (std::find(stored.begin(), stored.end(), value) != stored.end()) {

@@ -11,7 +11,8 @@
 
 namespace stitch {
 
-// A reduce that is a dominant, or a value that leaves the kernel.
+// A reduce that is a dominant, a value that leaves the kernel, or one that is marked as shared
+// (KernelNodes::mark_shared; kind kPlace).
 struct StructureRoot {
   RootKind kind = RootKind::kStore;
   AccessNodeId node;

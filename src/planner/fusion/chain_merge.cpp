@@ -1,0 +1,207 @@
+#include "planner/fusion/chain_merge.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+
+#include "planner/cost/cost.h"
+#include "planner/fusion/joined_request.h"
+#include "planner/fusion/kernel_trials.h"
+#include "planner/fusion/packing.h"
+#include "planner/fusion/region_signature.h"
+#include "planner/fusion/step_graph.h"
+
+namespace stitch {
+namespace {
+
+// More would make the text of a kernel long, and planning slow.
+constexpr size_t kMostNodes = 256;
+// Of the time of the two: less is within what the estimates do not know.
+constexpr double kLeastShareSaved = 0.02;
+
+// The two as one kernel, as far as the decision needs it.
+struct Joint {
+  Estimate estimate;
+  bool stays_alone = false;
+  bool in_shared = false;
+};
+
+class ChainMerger {
+ public:
+  ChainMerger(const Plan& plan, KernelBuilder& builder, const DeviceModel& device,
+              std::vector<PlannedStep> steps)
+      : plan_(plan), builder_(builder), device_(device), steps_(plan, std::move(steps)) {}
+
+  // The pair that saves most first.
+  std::vector<PlannedStep> run() {
+    for (size_t i = 0; i < steps_.size(); ++i) offer_readers(i);
+    while (!offers_.empty()) {
+      const Offer offer = *offers_.begin();
+      offers_.erase(offers_.begin());
+      if (steps_.is_gone(offer.first) || steps_.is_gone(offer.second)) continue;
+      // What is launched beside the two may have changed.
+      const double saved = saved_us(offer.first, offer.second);
+      if (saved < offer.saved_us && !offers_.empty() && saved < offers_.begin()->saved_us) {
+        add_offer(offer.first, offer.second, saved);
+        continue;
+      }
+      if (saved > 0) merge(offer.first, offer.second);
+    }
+    return steps_.take();
+  }
+
+ private:
+  struct Offer {
+    double saved_us = 0;
+    size_t first = 0, second = 0;
+    friend bool operator<(const Offer& a, const Offer& b) {
+      if (a.saved_us != b.saved_us) return a.saved_us > b.saved_us;
+      return std::pair(a.first, a.second) < std::pair(b.first, b.second);
+    }
+  };
+
+  void offer_readers(size_t first) {
+    for (const size_t second : steps_.readers(first)) {
+      add_offer(first, second, saved_us(first, second));
+    }
+  }
+
+  void add_offer(size_t first, size_t second, double saved) {
+    if (saved > 0) offers_.insert({saved, first, second});
+  }
+
+  void merge(size_t first, size_t second) {
+    const KernelRequest request = joined(first, second);
+    const std::optional<Joint> joint = joint_of(request);
+    std::optional<PlannedStep> together = build(request, joint->in_shared);
+    if (!together) return;
+    std::get<Kernel>(together->step).why_not_larger =
+        std::get<Kernel>(steps_.step(second).step).why_not_larger;
+    steps_.replace(first, second, *std::move(together));
+    offer_readers(first);
+    for (const size_t writer : steps_.writers(first)) {
+      add_offer(writer, first, saved_us(writer, first));
+    }
+  }
+
+  // Not more than 0 where the two cannot be one kernel, or had better not.
+  double saved_us(size_t first, size_t second) {
+    if (!steps_.step(first).request || !steps_.step(second).request) return 0;
+    const KernelRequest request = joined(first, second);
+    if (request.nodes.size() > kMostNodes || !crosses_a_product(request) ||
+        !computes_all_between(request, first, second) || steps_.has_path_between(first, second)) {
+      return 0;
+    }
+    const std::optional<Joint> joint = joint_of(request);
+    if (!joint) return 0;
+    const double apart = us_with(first, own(first)) - us_without(first) +
+                         us_with(second, own(second)) - us_without(second);
+    const double saved = apart - (us_with(second, *joint) - us_without(second));
+    return saved >= kLeastShareSaved * apart ? saved : 0;
+  }
+
+  // What only the second reads of the first's results is stored no longer.
+  KernelRequest joined(size_t first, size_t second) const {
+    KernelRequest request =
+        joined_request(*steps_.step(first).request, *steps_.step(second).request);
+    std::erase_if(request.stored,
+                  [&](AccessValueId value) { return steps_.is_between(value, first, second); });
+    return request;
+  }
+
+  // The nodes of a region without products were searched together.
+  bool crosses_a_product(const KernelRequest& request) const {
+    return std::any_of(request.nodes.begin(), request.nodes.end(), [&](AccessNodeId node) {
+      return plan_.graph.node(node).kind == AccessKind::kContraction;
+    });
+  }
+
+  // Parts of an assembly meet in memory alone, so what reads the whole stays behind them.
+  bool computes_all_between(const KernelRequest& request, size_t first, size_t second) const {
+    std::unordered_set<AccessValueId> inside;
+    for (const AccessNodeId id : request.nodes) {
+      const std::vector<AccessValueId>& results = plan_.graph.node(id).results;
+      inside.insert(results.begin(), results.end());
+    }
+    return std::all_of(request.nodes.begin(), request.nodes.end(), [&](AccessNodeId id) {
+      const std::vector<AccessValueId> sources = sources_of(plan_.graph, plan_.graph.node(id));
+      return std::all_of(sources.begin(), sources.end(), [&](AccessValueId source) {
+        return inside.count(source) != 0 ||
+               (!steps_.is_written_by(source, first) && !steps_.is_written_by(source, second));
+      });
+    });
+  }
+
+  // Remembered: layers and time steps have equal signatures.
+  std::optional<Joint> joint_of(const KernelRequest& request) {
+    const uint64_t signature = signature_of(plan_.graph, RegionNodes(plan_.graph, request));
+    const auto [found, is_new] = known_.try_emplace(signature);
+    if (!is_new) return found->second;
+    double least = 0;
+    for (const bool in_shared : {false, true}) {
+      if (in_shared && !request.may_be_in_shared) break;
+      const std::optional<PlannedStep> step = build(request, in_shared);
+      if (!step) continue;
+      const Kernel& kernel = std::get<Kernel>(step->step);
+      const double us = predicted_us(kernel, device_);
+      if (found->second && us >= least) continue;
+      least = us;
+      found->second = Joint{kernel.estimate, stays_alone(kernel), in_shared};
+    }
+    return found->second;
+  }
+
+  std::optional<PlannedStep> build(KernelRequest request, bool in_shared) {
+    request.in_shared = in_shared;
+    std::variant<BuiltKernel, KernelCut> built = builder_.build(request);
+    BuiltKernel* const kernel = std::get_if<BuiltKernel>(&built);
+    if (kernel == nullptr) return std::nullopt;
+    return PlannedStep{std::move(kernel->kernel), request, std::move(kernel->read_bytes), -1};
+  }
+
+  Joint own(size_t step) const {
+    const Kernel& kernel = std::get<Kernel>(steps_.step(step).step);
+    return {kernel.estimate, stays_alone(kernel), false};
+  }
+
+  // Of the other kernels at the level of a step that can be packed.
+  std::vector<Estimate> others(size_t step) const {
+    std::vector<Estimate> found;
+    for (const size_t other : steps_.beside(step)) {
+      if (other == step || !steps_.step(other).request) continue;
+      const Kernel& kernel = std::get<Kernel>(steps_.step(other).step);
+      if (!stays_alone(kernel)) found.push_back(kernel.estimate);
+    }
+    return found;
+  }
+
+  double us_without(size_t step) const { return level_us(others(step), device_); }
+
+  // Of those others and of this kernel in the place of the step.
+  double us_with(size_t step, const Joint& kernel) const {
+    std::vector<Estimate> all = others(step);
+    if (kernel.stays_alone) return level_us(all, device_) + level_us({kernel.estimate}, device_);
+    all.push_back(kernel.estimate);
+    return level_us(all, device_);
+  }
+
+  const Plan& plan_;
+  KernelBuilder& builder_;
+  const DeviceModel& device_;
+  StepGraph steps_;
+  std::set<Offer> offers_;
+  std::unordered_map<uint64_t, std::optional<Joint>> known_;  // by signature
+};
+
+}  // namespace
+
+std::vector<PlannedStep> merge_chains(const Plan& plan, KernelBuilder& builder,
+                                      const DeviceModel& device, std::vector<PlannedStep> steps) {
+  return ChainMerger(plan, builder, device, std::move(steps)).run();
+}
+
+}  // namespace stitch
