@@ -36,8 +36,8 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const PlanOptions& options, const DeviceModel& device,
-          const PlanDecisions* decided = nullptr)
-      : options_(options), device_(device), decided_(decided) {
+          JointKernels& joints, const PlanDecisions* decided = nullptr)
+      : options_(options), device_(device), joints_(joints), decided_(decided) {
     plan_.graph = build_access_graph(graph);
     plan_.device = device.name;
     plan_.architecture = device.architecture;
@@ -91,7 +91,7 @@ class Planner {
  private:
   void merge_kernels(KernelBuilder& builder) {
     if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kChains)) {
-      steps_ = merge_chains(plan_, builder, device_, std::move(steps_));
+      steps_ = merge_chains(plan_, builder, device_, std::move(steps_), joints_);
     }
     if (options_.techniques.has(Technique::kSiblings)) {
       steps_ = merge_siblings(plan_, builder, device_, std::move(steps_));
@@ -273,6 +273,7 @@ class Planner {
 
   const PlanOptions& options_;
   const DeviceModel& device_;
+  JointKernels& joints_;
   const PlanDecisions* decided_;  // null: nothing is decided yet
   int regions_anew_ = 0;
   Plan plan_;
@@ -324,13 +325,14 @@ const DeviceModel& model_of(const PlanOptions& options) {
 
 Plan best_plan(const Graph& graph, const PlanOptions& options, PlanDecisions* decisions) {
   const DeviceModel& device = model_of(options);
-  Plan best = Planner(graph, options, device).run(decisions);
+  JointKernels joints;
+  Plan best = Planner(graph, options, device, joints).run(decisions);
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();
   if (!may_choose) return best;
   for (const PlanOptions& start : other_starts(graph, options)) {
     PlanDecisions own;
-    Plan plan = Planner(graph, start, device).run(decisions == nullptr ? nullptr : &own);
+    Plan plan = Planner(graph, start, device, joints).run(decisions == nullptr ? nullptr : &own);
     if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
       continue;
     }
@@ -358,7 +360,8 @@ RebuiltPlan rebuild_plan(const Graph& graph, const PlanOptions& options,
   PlanOptions own = options;
   own.fusion = decisions.fusion;
   own.techniques = decisions.techniques;
-  Planner planner(graph, own, model_of(options), &decisions);
+  JointKernels joints;
+  Planner planner(graph, own, model_of(options), joints, &decisions);
   RebuiltPlan result;
   result.plan = planner.run();
   result.regions_anew = planner.regions_anew();

@@ -1,9 +1,9 @@
 #include "planner/fusion/chain_merge.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -23,18 +23,15 @@ constexpr size_t kMostNodes = 256;
 // Of the time of the two: less is within what the estimates do not know.
 constexpr double kLeastShareSaved = 0.02;
 
-// The two as one kernel, as far as the decision needs it.
-struct Joint {
-  Estimate estimate;
-  bool stays_alone = false;
-  bool in_shared = false;
-};
-
 class ChainMerger {
  public:
   ChainMerger(const Plan& plan, KernelBuilder& builder, const DeviceModel& device,
-              std::vector<PlannedStep> steps)
-      : plan_(plan), builder_(builder), device_(device), steps_(plan, std::move(steps)) {}
+              std::vector<PlannedStep> steps, JointKernels& known)
+      : plan_(plan),
+        builder_(builder),
+        device_(device),
+        steps_(plan, std::move(steps)),
+        known_(known) {}
 
   // The pair that saves most first.
   std::vector<PlannedStep> run() {
@@ -42,14 +39,15 @@ class ChainMerger {
     while (!offers_.empty()) {
       const Offer offer = *offers_.begin();
       offers_.erase(offers_.begin());
-      if (steps_.is_gone(offer.first) || steps_.is_gone(offer.second)) continue;
+      const auto known = joints_.find({offer.first, offer.second});
+      if (known == joints_.end()) continue;
       // What is launched beside the two may have changed.
-      const double saved = saved_us(offer.first, offer.second);
+      const double saved = saved_us(offer.first, offer.second, known->second);
       if (saved < offer.saved_us && !offers_.empty() && saved < offers_.begin()->saved_us) {
-        add_offer(offer.first, offer.second, saved);
-        continue;
+        if (saved > 0) offers_.insert({saved, offer.first, offer.second});
+      } else if (saved > 0 && !steps_.has_path_between(offer.first, offer.second)) {
+        merge(offer.first, offer.second, known->second);
       }
-      if (saved > 0) merge(offer.first, offer.second);
     }
     return steps_.take();
   }
@@ -65,42 +63,44 @@ class ChainMerger {
   };
 
   void offer_readers(size_t first) {
-    for (const size_t second : steps_.readers(first)) {
-      add_offer(first, second, saved_us(first, second));
-    }
+    for (const size_t second : steps_.readers(first)) offer(first, second);
   }
 
-  void add_offer(size_t first, size_t second, double saved) {
-    if (saved > 0) offers_.insert({saved, first, second});
-  }
-
-  void merge(size_t first, size_t second) {
+  void offer(size_t first, size_t second) {
+    if (!steps_.step(first).request || !steps_.step(second).request) return;
     const KernelRequest request = joined(first, second);
-    const std::optional<Joint> joint = joint_of(request);
-    std::optional<PlannedStep> together = build(request, joint->in_shared);
+    if (request.nodes.size() > kMostNodes || !crosses_a_product(request)) return;
+    const std::optional<JointKernel> joint = joint_of(request);
+    if (!joint || !computes_all_between(request, first, second)) return;
+    const double saved = saved_us(first, second, *joint);
+    if (saved <= 0) return;
+    joints_.insert_or_assign({first, second}, *joint);
+    offers_.insert({saved, first, second});
+  }
+
+  void merge(size_t first, size_t second, const JointKernel& joint) {
+    std::optional<PlannedStep> together = build(joined(first, second), joint.in_shared);
     if (!together) return;
     std::get<Kernel>(together->step).why_not_larger =
         std::get<Kernel>(steps_.step(second).step).why_not_larger;
+    for (const size_t step : {first, second}) withdraw(step);
     steps_.replace(first, second, *std::move(together));
     offer_readers(first);
-    for (const size_t writer : steps_.writers(first)) {
-      add_offer(writer, first, saved_us(writer, first));
-    }
+    for (const size_t writer : steps_.writers(first)) offer(writer, first);
   }
 
-  // Not more than 0 where the two cannot be one kernel, or had better not.
-  double saved_us(size_t first, size_t second) {
-    if (!steps_.step(first).request || !steps_.step(second).request) return 0;
-    const KernelRequest request = joined(first, second);
-    if (request.nodes.size() > kMostNodes || !crosses_a_product(request) ||
-        !computes_all_between(request, first, second) || steps_.has_path_between(first, second)) {
-      return 0;
-    }
-    const std::optional<Joint> joint = joint_of(request);
-    if (!joint) return 0;
+  // Offers with a step that is about to change.
+  void withdraw(size_t step) {
+    for (const size_t reader : steps_.readers(step)) joints_.erase({step, reader});
+    for (const size_t writer : steps_.writers(step)) joints_.erase({writer, step});
+  }
+
+  // Not more than 0 where the two had better stay two.
+  double saved_us(size_t first, size_t second, const JointKernel& joint) const {
+    const double beside_second = us_without(second);
     const double apart = us_with(first, own(first)) - us_without(first) +
-                         us_with(second, own(second)) - us_without(second);
-    const double saved = apart - (us_with(second, *joint) - us_without(second));
+                         us_with(second, own(second)) - beside_second;
+    const double saved = apart - (us_with(second, joint) - beside_second);
     return saved >= kLeastShareSaved * apart ? saved : 0;
   }
 
@@ -136,11 +136,11 @@ class ChainMerger {
     });
   }
 
-  // Remembered: layers and time steps have equal signatures.
-  std::optional<Joint> joint_of(const KernelRequest& request) {
+  std::optional<JointKernel> joint_of(const KernelRequest& request) {
     const uint64_t signature = signature_of(plan_.graph, RegionNodes(plan_.graph, request));
     const auto [found, is_new] = known_.try_emplace(signature);
     if (!is_new) return found->second;
+    const KernelBuilder::Mark before = builder_.mark();
     double least = 0;
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
@@ -150,8 +150,9 @@ class ChainMerger {
       const double us = predicted_us(kernel, device_);
       if (found->second && us >= least) continue;
       least = us;
-      found->second = Joint{kernel.estimate, stays_alone(kernel), in_shared};
+      found->second = JointKernel{kernel.estimate, stays_alone(kernel), in_shared};
     }
+    builder_.forget_after(before);
     return found->second;
   }
 
@@ -163,7 +164,7 @@ class ChainMerger {
     return PlannedStep{std::move(kernel->kernel), request, std::move(kernel->read_bytes), -1};
   }
 
-  Joint own(size_t step) const {
+  JointKernel own(size_t step) const {
     const Kernel& kernel = std::get<Kernel>(steps_.step(step).step);
     return {kernel.estimate, stays_alone(kernel), false};
   }
@@ -182,7 +183,7 @@ class ChainMerger {
   double us_without(size_t step) const { return level_us(others(step), device_); }
 
   // Of those others and of this kernel in the place of the step.
-  double us_with(size_t step, const Joint& kernel) const {
+  double us_with(size_t step, const JointKernel& kernel) const {
     std::vector<Estimate> all = others(step);
     if (kernel.stays_alone) return level_us(all, device_) + level_us({kernel.estimate}, device_);
     all.push_back(kernel.estimate);
@@ -194,14 +195,16 @@ class ChainMerger {
   const DeviceModel& device_;
   StepGraph steps_;
   std::set<Offer> offers_;
-  std::unordered_map<uint64_t, std::optional<Joint>> known_;  // by signature
+  std::map<std::pair<size_t, size_t>, JointKernel> joints_;  // of the pairs that are offered
+  JointKernels& known_;
 };
 
 }  // namespace
 
 std::vector<PlannedStep> merge_chains(const Plan& plan, KernelBuilder& builder,
-                                      const DeviceModel& device, std::vector<PlannedStep> steps) {
-  return ChainMerger(plan, builder, device, std::move(steps)).run();
+                                      const DeviceModel& device, std::vector<PlannedStep> steps,
+                                      JointKernels& known) {
+  return ChainMerger(plan, builder, device, std::move(steps), known).run();
 }
 
 }  // namespace stitch

@@ -6,6 +6,9 @@
 // first again, share it in shared memory, or meet at a barrier, whatever is predicted to be
 // fastest.
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/device/device_model.h"
@@ -15,9 +18,20 @@
 
 namespace stitch {
 
+// Two kernels as one, as far as a decision needs it.
+struct JointKernel {
+  Estimate estimate;
+  bool stays_alone = false;  // see packing.h
+  bool in_shared = false;    // KernelRequest
+};
+// By signature (region_signature.h): layers and time steps have equal ones, and so have the starts
+// of a plan, which share what they have found. None: no kernel.
+using JointKernels = std::unordered_map<uint64_t, std::optional<JointKernel>>;
+
 // A pair becomes one where that takes less time than the two, each packed with what its level has;
 // no step may wait for one of the pair and be waited for by the other. Orders the steps anew.
 std::vector<PlannedStep> merge_chains(const Plan& plan, KernelBuilder& builder,
-                                      const DeviceModel& device, std::vector<PlannedStep> steps);
+                                      const DeviceModel& device, std::vector<PlannedStep> steps,
+                                      JointKernels& known);
 
 }  // namespace stitch

@@ -50,9 +50,7 @@ KernelTrials::KernelTrials(const AccessGraph& graph, const DeviceModel& device)
       buffers_(plan_),
       builder_(plan_, buffers_, device),
       steps_(plan_.graph, builder_, device),
-      node_count_(graph.nodes.size()),
-      value_count_(graph.values.size()),
-      buffer_count_(plan_.buffers.size()) {}
+      empty_(builder_.mark()) {}
 
 const std::vector<TrialKernel>& KernelTrials::kernels(const KernelRequest& request) {
   const auto [found, is_new] = known_.try_emplace(key_of(request));
@@ -61,7 +59,7 @@ const std::vector<TrialKernel>& KernelTrials::kernels(const KernelRequest& reque
     found->second.push_back(trial_of(step));
   }
   built_nodes_ += static_cast<int64_t>(request.nodes.size());
-  forget();
+  builder_.forget_after(empty_);
   return found->second;
 }
 
@@ -71,15 +69,9 @@ std::optional<double> KernelTrials::one_launch_us(const KernelRequest& request) 
     steps = merge_siblings(plan_, builder_, device_, std::move(steps));
     steps = pack_kernels(plan_, builder_, device_, std::move(steps));
   }
-  forget();
+  builder_.forget_after(empty_);
   if (steps.size() != 1) return std::nullopt;
   return predicted_us(std::get<Kernel>(steps.front().step), device_);
-}
-
-void KernelTrials::forget() {
-  plan_.graph.nodes.resize(node_count_);
-  plan_.graph.values.resize(value_count_);
-  buffers_.forget_after(buffer_count_);
 }
 
 bool is_better(const PlanScore& a, const PlanScore& b) {

@@ -37,14 +37,12 @@ class KernelTrials {
   int64_t built_nodes() const { return built_nodes_; }
 
  private:
-  void forget();
-
   const DeviceModel& device_;
   Plan plan_;
   PlanBuffers buffers_;
   KernelBuilder builder_;
   StepBuilder steps_;
-  const size_t node_count_, value_count_, buffer_count_;
+  const KernelBuilder::Mark empty_;
   std::map<std::vector<uint32_t>, std::vector<TrialKernel>> known_;
   int64_t built_nodes_ = 0;
 };

@@ -8,6 +8,7 @@ namespace stitch {
 
 StepGraph::StepGraph(const Plan& plan, std::vector<PlannedStep> steps)
     : plan_(plan),
+      lookup_(plan),
       steps_(std::move(steps)),
       used_(buffers_of(plan, steps_)),
       levels_(step_levels(used_)),
@@ -88,7 +89,7 @@ void StepGraph::replace(size_t first, size_t second, PlannedStep together) {
   forget(second);
   steps_[first] = std::move(together);
   gone_[second] = true;
-  used_[first] = BufferLookup(plan_).of(steps_[first].step);
+  used_[first] = lookup_.of(steps_[first].step);
   levels_[first] = levels_[second];
   note(first);
   push_readers(first);

@@ -41,6 +41,7 @@ class StepGraph {
   void forget(size_t i);
 
   const Plan& plan_;
+  BufferLookup lookup_;
   std::vector<PlannedStep> steps_;
   std::vector<StepBuffers> used_;
   std::vector<int> levels_;

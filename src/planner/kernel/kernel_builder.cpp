@@ -239,6 +239,16 @@ class Building {
 
 }  // namespace
 
+KernelBuilder::Mark KernelBuilder::mark() const {
+  return {plan_.graph.nodes.size(), plan_.graph.values.size(), plan_.buffers.size()};
+}
+
+void KernelBuilder::forget_after(const Mark& mark) {
+  plan_.graph.nodes.resize(mark.nodes);
+  plan_.graph.values.resize(mark.values);
+  buffers_.forget_after(mark.buffers);
+}
+
 std::variant<BuiltKernel, KernelCut> KernelBuilder::build(const KernelRequest& request) {
   if (request.in_shared) {
     if (std::optional<BuiltKernel> built = build_shared_kernel(plan_, buffers_, device_, request)) {

@@ -18,6 +18,13 @@ class KernelBuilder {
 
   std::variant<BuiltKernel, KernelCut> build(const KernelRequest& request);
 
+  // What is built behind a mark can be forgotten: clones, and buffers that nothing else uses.
+  struct Mark {
+    size_t nodes = 0, values = 0, buffers = 0;
+  };
+  Mark mark() const;
+  void forget_after(const Mark& mark);
+
  private:
   Plan& plan_;
   PlanBuffers& buffers_;

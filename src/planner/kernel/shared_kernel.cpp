@@ -77,15 +77,21 @@ class SharedKernel {
   std::optional<BuiltKernel> with_common_rows() {
     const std::vector<AtomId> rows = common_rows(nodes_, apart_);
     if (is_too_large(nodes_, apart_, rows, device_)) return std::nullopt;
+    last_ = 0;
     return build(rows);
+  }
+
+  // Whether small levels lie in front of one that many blocks share.
+  bool may_repeat_levels() {
+    last_ = 0;
+    for (const Cluster& cluster : apart_.clusters) last_ = std::max(last_, cluster.level);
+    return last_ > 0 && are_small() && point_count(nodes_.pool(), repeated_rows()) >= kFewestBlocks;
   }
 
   // Blocks own what the roots of the last level keep; each computes all before them.
   std::optional<BuiltKernel> with_repeated_levels() {
-    for (const Cluster& cluster : apart_.clusters) last_ = std::max(last_, cluster.level);
-    if (last_ == 0 || !are_small()) return std::nullopt;
+    if (!may_repeat_levels()) return std::nullopt;
     std::vector<AtomId> rows = repeated_rows();
-    if (point_count(nodes_.pool(), rows) < kFewestBlocks) return std::nullopt;
     for (const StructureRoot& root : apart_.roots) {
       if (!is_repeated(root) || root.kind != RootKind::kReduce) continue;
       // The whole sum, whatever the block owns.
@@ -231,8 +237,10 @@ class SharedKernel {
 std::optional<BuiltKernel> build_shared_kernel(Plan& plan, PlanBuffers& buffers,
                                                const DeviceModel& device,
                                                const KernelRequest& request) {
-  std::optional<BuiltKernel> common =
-      SharedKernel(plan, buffers, device, request).with_common_rows();
+  SharedKernel first(plan, buffers, device, request);
+  const bool may_repeat = first.may_repeat_levels();
+  std::optional<BuiltKernel> common = first.with_common_rows();
+  if (!may_repeat) return common;
   std::optional<BuiltKernel> repeated =
       SharedKernel(plan, buffers, device, request).with_repeated_levels();
   if (!common || !repeated) return common ? std::move(common) : std::move(repeated);
