@@ -11,7 +11,7 @@
 // values   distance, x: register arrays;  deviation, row_mean, row_sum: registers;  normalised,
 //          product: shared memory
 // bytes    9.47 MB: compulsory
-// limit    memory, 7.1 us on a100 (uncalibrated)
+// limit    memory, 7.4 us on a100 (uncalibrated)
 #include "math.cuh"
 #include "reduce.cuh"
 #include "vector.cuh"

@@ -20,6 +20,8 @@ namespace {
 
 // More would make the text of a kernel long, and planning slow.
 constexpr size_t kMostNodes = 256;
+// Of a reduce that is done within a launch.
+constexpr int64_t kMostSmallPoints = 16 << 10;
 // Of the time of the two: less is within what the estimates do not know.
 constexpr double kLeastShareSaved = 0.02;
 
@@ -69,7 +71,10 @@ class ChainMerger {
   void offer(size_t first, size_t second) {
     if (!steps_.step(first).request || !steps_.step(second).request) return;
     const KernelRequest request = joined(first, second);
-    if (request.nodes.size() > kMostNodes || !crosses_a_product(request)) return;
+    if (request.nodes.size() > kMostNodes || !crosses_a_product(request) ||
+        !may_share_blocks(first, second)) {
+      return;
+    }
     const std::optional<JointKernel> joint = joint_of(request);
     if (!joint || !computes_all_between(request, first, second)) return;
     const double saved = saved_us(first, second, *joint);
@@ -117,6 +122,38 @@ class ChainMerger {
   bool crosses_a_product(const KernelRequest& request) const {
     return std::any_of(request.nodes.begin(), request.nodes.end(), [&](AccessNodeId node) {
       return plan_.graph.node(node).kind == AccessKind::kContraction;
+    });
+  }
+
+  // Cheaper than to build them: reduces of the first that every block can repeat, those of the
+  // second that one block can finish, or blocks that own what all of them keep.
+  bool may_share_blocks(size_t first, size_t second) const {
+    const std::vector<AccessNodeId> before = reduces_of(first), behind = reduces_of(second);
+    if (are_small(before) || are_small(behind)) return true;
+    std::vector<AtomId> rows = plan_.graph.node(before.front()).axes;
+    for (const std::vector<AccessNodeId>* list : {&before, &behind}) {
+      for (const AccessNodeId id : *list) {
+        std::erase_if(rows,
+                      [&](AtomId atom) { return !contains(plan_.graph.node(id).axes, atom); });
+      }
+    }
+    return point_count(plan_.graph.pool, rows) > 1;
+  }
+
+  std::vector<AccessNodeId> reduces_of(size_t step) const {
+    std::vector<AccessNodeId> found;
+    for (const AccessNodeId id : steps_.step(step).request->nodes) {
+      if (is_reduce(plan_.graph.node(id))) found.push_back(id);
+    }
+    return found;
+  }
+
+  bool are_small(const std::vector<AccessNodeId>& reduces) const {
+    return std::all_of(reduces.begin(), reduces.end(), [&](AccessNodeId id) {
+      const AccessNode& node = plan_.graph.node(id);
+      return point_count(plan_.graph.pool, node.axes) *
+                 point_count(plan_.graph.pool, node.reduced) <=
+             kMostSmallPoints;
     });
   }
 

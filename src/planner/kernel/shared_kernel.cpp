@@ -196,8 +196,11 @@ class SharedKernel {
     kernel.shared_bytes = built->shared_bytes;
     kernel.bytes = traffic.counts();
     kernel.estimate = estimate_of(*built, kernel.bytes, device_);
-    // Nothing else is loaded before the levels that every block computes are done.
-    if (last_ > 0) kernel.estimate.memory_us += device_.floor_us;
+    // Nothing else is loaded before the reductions that every block repeats are done.
+    if (last_ > 0) {
+      kernel.estimate.memory_us +=
+          device_.floor_us + device_.reduce_us * std::max(built->reduce_depth - 1, 0);
+    }
     kernel.places = std::move(built->places);
     Part part;
     part.blocks = built->blocks();
