@@ -1,5 +1,5 @@
 // Plans full-size models in all fusion modes and writes the table of bench/results.
-// usage: mode_table STITCHC CORPUS/full NAME[:dim=value,...]... > table.md
+// usage: mode_table STITCHC CORPUS/full [NAME[:dim=value,...]...] > table.md
 //
 // The exit code is the number of models that could not be planned, at most 99.
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ std::string rows(const std::string& name, const Json& json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fputs("usage: mode_table STITCHC CORPUS/full NAME[:dim=value,...]...\n", stderr);
+  if (argc < 3) {
+    std::fputs("usage: mode_table STITCHC CORPUS/full [NAME[:dim=value,...]...]\n", stderr);
     return 2;
   }
   fmt::print(
@@ -42,14 +42,14 @@ int main(int argc, char** argv) {
       "predicted "
       "us, a100 | over stitch |\n|---|---|---|---|---|---|---|---|---|\n");
   int failed = 0;
-  for (int i = 3; i < argc; ++i) {
-    const Json json = stitch::bench::planned_model(argv[1], argv[2], argv[i], "--compare");
+  for (const std::string& name : stitch::bench::wanted_models(argv[2], argc - 3, argv + 3)) {
+    const Json json = stitch::bench::planned_model(argv[1], argv[2], name, "--compare");
     if (json.is_discarded()) {
-      fmt::print("| {} | not planned | | | | | | | |\n", argv[i]);
+      fmt::print("| {} | not planned | | | | | | | |\n", name);
       ++failed;
       continue;
     }
-    fmt::print("{}", rows(argv[i], json));
+    fmt::print("{}", rows(name, json));
     std::fflush(stdout);
   }
   return std::min(failed, 99);
