@@ -108,7 +108,8 @@ class Planner {
   void absorb() {
     switch (options_.contractions) {
       case ContractionMode::kLibrary:
-        for (ContractionChoice& choice : absorb_layouts(plan_.graph, device_, library_decision())) {
+        for (ContractionChoice& choice :
+             absorb_layouts(plan_.graph, device_, library_decision(), has_epilogues())) {
           const AccessNodeId node = choice.node;
           choices_.emplace(node, std::move(choice));
         }
@@ -126,13 +127,17 @@ class Planner {
     set_depths(plan_.graph);
     plan_.regions = static_cast<int>(depth_regions(plan_.graph).size());
     if (options_.fusion != FusionMode::kStitch) return;
-    if (options_.techniques.has(Technique::kEpilogues)) {
+    if (has_epilogues()) {
       const EpilogueOptions options = {[this](AccessNodeId node) { return has_own_kernel(node); },
                                        options_.max_fusions, options_.only_regions_of};
       take_epilogues(plan_.graph, options);
       take_prologues(plan_.graph, options);
     }
     sink_to_readers(plan_.graph);
+  }
+
+  bool has_epilogues() const {
+    return options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kEpilogues);
   }
 
   LibraryDecision library_decision() const {

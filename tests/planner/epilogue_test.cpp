@@ -175,3 +175,24 @@ TEST_CASE("epilogues are limited as fusions are") {
   none.max_fusions = 1;
   CHECK(plan_convolutions(body, none)->plan.steps.size() == 1);
 }
+
+TEST_CASE("a short product is compiled by us where its epilogue saves more than the library") {
+  const auto steps = [](int sum, const std::string& behind) {
+    const std::string k = std::to_string(sum);
+    PlanOptions options;
+    options.contractions = ContractionMode::kLibrary;
+    const auto planned = plan_text_graph(
+        "graph \"gemm\" {\n  input %x \"x\" : f32[2048," + k + "]\n  input %w \"w\" : f32[" + k +
+            ",512]\n  %p = matmul(%x, %w) : f32[2048,512]\n" + behind,
+        options);
+    CHECK(planned->problems().empty());
+    return std::pair(planned->kernels().size(), planned->plan.steps.size());
+  };
+  const std::string tanh = "  %t = tanh(%p)\n  output \"t\" %t\n}";
+  CHECK(steps(16, tanh) == std::pair<size_t, size_t>(1, 1));
+  CHECK(steps(1024, tanh) == std::pair<size_t, size_t>(1, 2));
+  // Its kernel remains: the sum needs one anyway.
+  const std::string sum =
+      "  %t = tanh(%p)\n  %s = reduce(%t) {kind=sum, axes=[1]}\n  output \"s\" %s\n}";
+  CHECK(steps(16, sum) == std::pair<size_t, size_t>(1, 2));
+}

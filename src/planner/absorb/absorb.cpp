@@ -10,6 +10,7 @@
 #include "planner/absorb/absorb_copies.h"
 #include "planner/absorb/absorb_residual.h"
 #include "planner/absorb/absorb_scale.h"
+#include "planner/absorb/epilogue_gain.h"
 #include "planner/access/regions.h"
 
 namespace stitch {
@@ -19,6 +20,9 @@ namespace {
 // tensor cores. Guesses, uncalibrated.
 constexpr double kLibraryShare = 0.7;
 constexpr double kOwnShare = 0.4;
+// Results of a block of an own kernel (kernel/contraction_kernel.cpp): it sums them whole, while the
+// library may split long sums over blocks.
+constexpr int64_t kOwnTile = 64 * 64;
 
 struct Price {
   double own_us = 0, library_us = 0;
@@ -143,8 +147,9 @@ std::vector<OperandCopy> worthwhile_copies(const AccessGraph& graph, const Devic
   return copies;
 }
 
+// `saved_bytes`: what an epilogue saves.
 ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const DeviceModel& device,
-                         const LibraryDecision& decided) {
+                         const LibraryDecision& decided, int64_t saved_bytes) {
   ContractionChoice choice;
   choice.node = id;
   const auto found = matmul_layout(graph, id);
@@ -170,6 +175,15 @@ ContractionChoice choose(const AccessGraph& graph, AccessNodeId id, const Device
     choice.reason = fmt::format("its batch has no single stride and would take {} calls", calls);
     return choice;
   }
+  const double saved_us = device.launch_us + static_cast<double>(saved_bytes) / 1e3 /
+                                                 (device.reachable_share * device.dram_gbps);
+  const int64_t blocks = (choice.layout.m * choice.layout.n - 1) / kOwnTile + 1;
+  const bool fills_device = blocks >= device.sm_count;
+  if (saved_bytes > 0 && fills_device && price.own_us < library_us + saved_us &&
+      !needs_library(graph.node(id))) {
+    choice.reason = "its epilogue saves more than the library is faster";
+    return choice;
+  }
   choice.library = true;
   choice.reason = calls > 1 ? fmt::format("strided, in {} calls", calls) : "strided, in one call";
   return choice;
@@ -192,25 +206,34 @@ double library_us(const AccessGraph& graph, const MatmulLayout& layout, const De
 }
 
 std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device,
-                                              const LibraryDecision& decided) {
+                                              const LibraryDecision& decided, bool own_epilogues) {
   write_copies_directly(graph);
-  const auto is_library = [&](AccessNodeId node) {
-    return choose(graph, node, device, decided).library;
+  std::vector<std::vector<AccessNodeId>> readers;
+  const auto look_again = [&] {
+    if (own_epilogues) readers = readers_of(graph);
   };
+  const auto chosen = [&](AccessNodeId node) {
+    const int64_t saved_bytes = own_epilogues ? epilogue_gain(graph, readers, node) : 0;
+    return choose(graph, node, device, decided, saved_bytes);
+  };
+  const auto is_library = [&](AccessNodeId node) { return chosen(node).library; };
+  look_again();
   fold_operand_scales(graph, is_library);
+  look_again();
   fold_bias_adds(graph, is_library);
   StorageChooser storage(graph);
   for (size_t v = 0; v < graph.values.size(); ++v) storage.choose(AccessValueId(v));
+  look_again();
   fold_residual_adds(graph, is_library);
   // A copy of one operand may show that the other needs one too.
   for (int round = 0; round < 2; ++round) {
     insert_operand_copies(graph, worthwhile_copies(graph, device));
   }
   set_depths(graph);
+  look_again();
   std::vector<ContractionChoice> choices;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].kind != AccessKind::kContraction) continue;
-    choices.push_back(choose(graph, AccessNodeId(n), device, decided));
+    if (graph.nodes[n].kind == AccessKind::kContraction) choices.push_back(chosen(AccessNodeId(n)));
   }
   return choices;
 }

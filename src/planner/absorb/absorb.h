@@ -30,13 +30,15 @@ struct ContractionChoice {
 // set anew. Nodes stay topological, their ids change. The choices are in the order of the nodes.
 //
 // `decided` may say of a contraction that has a library form whether it is a call; it is asked
-// before sizes decide.
+// before sizes decide. `own_epilogues`: kernels compiled by us take element-wise nodes along, so
+// that a product may be one of them for what that saves.
 using LibraryDecision = std::function<std::optional<bool>(const AccessNode&)>;
 std::vector<ContractionChoice> absorb_layouts(AccessGraph& graph, const DeviceModel& device,
-                                              const LibraryDecision& decided = {});
+                                              const LibraryDecision& decided = {},
+                                              bool own_epilogues = false);
 
-// Microseconds of a library call: launches, and the longer of its products, by the share of the peak
-// that they reach (a guess), and of its operands and result through memory.
+// Microseconds of a library call: launches, and the longer of its products, by the share of the
+// peak that they reach (a guess), and of its operands and result through memory.
 double library_us(const AccessGraph& graph, const MatmulLayout& layout, const DeviceModel& device);
 
 }  // namespace stitch

@@ -26,8 +26,9 @@ std::optional<std::vector<bool>> summed_dims(const AccessGraph& graph, const Acc
   for (const ExprId index : piece.index) {
     const std::vector<AtomId> atoms = atoms_of(graph, index);
     const auto holds = [&](const std::vector<AtomId>& own) {
-      return std::any_of(atoms.begin(), atoms.end(),
-                         [&](AtomId a) { return std::find(own.begin(), own.end(), a) != own.end(); });
+      return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) {
+        return std::find(own.begin(), own.end(), a) != own.end();
+      });
     };
     summed.push_back(holds(node.reduced));
     if (summed.back() && holds(node.axes)) return std::nullopt;

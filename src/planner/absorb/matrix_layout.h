@@ -2,8 +2,8 @@
 //
 //   y[n] = sum over k of x[k] * w[k,n]     w is stored as [n,k]
 //
-// A row of such a matrix is summed by neighbouring lanes, so that a warp, or a few, own a result, and
-// many results are spread over many blocks without one that waits for another. The matrix is
+// A row of such a matrix is summed by neighbouring lanes, so that a warp, or a few, own a result,
+// and many results are spread over many blocks without one that waits for another. The matrix is
 // rearranged when the bundle is written, never at run time.
 #pragma once
 #include <functional>
