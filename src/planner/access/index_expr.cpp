@@ -152,7 +152,21 @@ std::vector<ReadId> IndexPool::reads_of(ExprId id) const {
   return reads;
 }
 
+bool IndexPool::is(ExprId id, AtomId atom) const {
+  const Expr& e = expr(id);
+  if (e.constant != 0) return false;
+  if (e.terms.empty()) return atoms_[atom.index].extent == 1;
+  return e.terms.size() == 1 && e.terms[0].kind == FactorKind::kAtom &&
+         e.terms[0].coefficient == 1 && e.terms[0].atom == atom;
+}
+
 ExprId IndexPool::substitute(ExprId id, const AtomMap& map, const ReadMap& map_read) {
+  // Most are constants and atoms.
+  if (expr(id).terms.empty()) return id;
+  if (const AtomId atom = as_atom(id); atom.valid()) {
+    const auto found = map.find(atom);
+    return found == map.end() ? id : found->second;
+  }
   ExprMemo done;
   return substitute(id, map, map_read, done);
 }

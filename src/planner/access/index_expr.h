@@ -78,6 +78,8 @@ class IndexPool {
   bool is_constant(ExprId id, int64_t* value = nullptr) const;
   // The atom when the expression is exactly one atom, else none.
   AtomId as_atom(ExprId id) const;
+  // Whether the expression is what of() makes of the atom.
+  bool is(ExprId id, AtomId atom) const;
   // Atoms anywhere inside, sorted, without duplicates (not those inside of reads).
   std::vector<AtomId> atoms_of(ExprId id) const;
   bool has_read(ExprId id) const;

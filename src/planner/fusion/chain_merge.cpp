@@ -20,6 +20,9 @@ namespace {
 
 // More would make the text of a kernel long, and planning slow.
 constexpr size_t kMostNodes = 256;
+// Nodes built in trials, for each node of the graph, and at least: planning stays linear.
+constexpr int64_t kBuiltPerNode = 5;
+constexpr int64_t kBuiltAtLeast = 8000;
 // Of a reduce that is done within a launch.
 constexpr int64_t kMostSmallPoints = 16 << 10;
 // Of the time of the two: less is within what the estimates do not know.
@@ -33,7 +36,9 @@ class ChainMerger {
         builder_(builder),
         device_(device),
         steps_(plan, std::move(steps)),
-        known_(known) {}
+        known_(known),
+        left_(std::max(static_cast<int64_t>(plan.graph.nodes.size()) * kBuiltPerNode,
+                       kBuiltAtLeast)) {}
 
   // The pair that saves most first.
   std::vector<PlannedStep> run() {
@@ -175,13 +180,16 @@ class ChainMerger {
 
   std::optional<JointKernel> joint_of(const KernelRequest& request) {
     const uint64_t signature = signature_of(plan_.graph, RegionNodes(plan_.graph, request));
-    const auto [found, is_new] = known_.try_emplace(signature);
-    if (!is_new) return found->second;
+    const auto known = known_.find(signature);
+    if (known != known_.end()) return known->second;
+    if (left_ <= 0) return std::nullopt;
+    const auto found = known_.try_emplace(signature).first;
     const KernelBuilder::Mark before = builder_.mark();
     double least = 0;
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
       const std::optional<PlannedStep> step = build(request, in_shared);
+      left_ -= static_cast<int64_t>(request.nodes.size());
       if (!step) continue;
       const Kernel& kernel = std::get<Kernel>(step->step);
       const double us = predicted_us(kernel, device_);
@@ -234,6 +242,7 @@ class ChainMerger {
   std::set<Offer> offers_;
   std::map<std::pair<size_t, size_t>, JointKernel> joints_;  // of the pairs that are offered
   JointKernels& known_;
+  int64_t left_;  // nodes that may be built on trial
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "planner/stage/shared_stage.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "planner/access/address.h"
@@ -173,11 +175,18 @@ class SharedStageBuilder {
   // equal for groups over equal columns, which can hand rows on in registers then.
   int64_t vector_of(const StageGroup& from, const std::vector<AtomId>& columns) {
     if (columns.empty()) return 1;
+    const auto [known, is_new] =
+        vectors_.try_emplace({from.columns, from.inner_rows, columns.back()});
+    if (is_new) known->second = narrowest_vector(from, columns.back());
+    return known->second;
+  }
+
+  int64_t narrowest_vector(const StageGroup& from, AtomId lane) {
     int64_t vector = 0;
     const auto limit = [&](const Address& address) {
-      if (!contains(atoms_of(nodes_.graph(), address.linear), columns.back())) return;
-      const int64_t own = vector_width(nodes_.graph(), address.linear, columns.back(),
-                                       kVectorBytes / address.element_bytes);
+      if (!contains(atoms_of(nodes_.graph(), address.linear), lane)) return;
+      const int64_t own =
+          vector_width(nodes_.graph(), address.linear, lane, kVectorBytes / address.element_bytes);
       vector = vector == 0 ? own : std::min(vector, own);
     };
     for (const StageGroup& group : groups_.groups) {
@@ -383,9 +392,11 @@ class SharedStageBuilder {
   StageGrouper grouper_;
   StageGroups groups_;
   std::vector<std::set<AccessValueId>> reads_;  // per group: placed values
-  std::set<AccessValueId> moved_;               // read at another index than their own
-  std::set<AccessValueId> arrays_;              // rows in registers
-  int array_elements_ = 0;                      // of a thread
+  // By columns, inner rows and the atom along which lanes run.
+  std::map<std::tuple<std::vector<AtomId>, std::vector<AtomId>, AtomId>, int64_t> vectors_;
+  std::set<AccessValueId> moved_;   // read at another index than their own
+  std::set<AccessValueId> arrays_;  // rows in registers
+  int array_elements_ = 0;          // of a thread
   std::vector<Left> left_;
   BuiltStage built_;
 };

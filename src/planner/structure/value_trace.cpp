@@ -23,7 +23,7 @@ size_t ValueTracer::VisitHash::operator()(const Visit& visit) const noexcept {
 bool is_own_index(const KernelNodes& nodes, AccessValueId value, const std::vector<ExprId>& index) {
   const std::vector<AtomId>& atoms = nodes.atoms(value);
   for (size_t d = 0; d < atoms.size(); ++d) {
-    if (index[d] != nodes.pool().of(atoms[d])) return false;
+    if (!nodes.pool().is(index[d], atoms[d])) return false;
   }
   return true;
 }
@@ -46,7 +46,8 @@ Trace ValueTracer::trace_operands(AccessNodeId node) {
 }
 
 void ValueTracer::visit_operands(AccessNodeId id, const Point& point) {
-  const AccessNode node = nodes_.graph().node(id);  // a copy: reads are added while walking
+  // Walking adds reads to the graph, but no nodes.
+  const AccessNode& node = nodes_.graph().node(id);
   for (size_t i = 0; i < node.operands.size(); ++i) visit_read(id, i, node.operands[i], point);
   if (node.expression.valid()) visit_nested(id, node.expression, point);
   for (const Guard& guard : node.guards) visit_nested(id, guard.expr, point);
@@ -54,16 +55,22 @@ void ValueTracer::visit_operands(AccessNodeId id, const Point& point) {
 
 void ValueTracer::visit_read(AccessNodeId node, size_t operand, const Read& read,
                              const Point& point) {
-  for (Piece piece : read.pieces) {
+  for (const Piece& piece : read.pieces) {
     for (const ExprId index : piece.index) visit_nested(node, index, point);
     for (const Guard& guard : piece.guards) visit_nested(node, guard.expr, point);
-    if (!point.own) point.rewriter->rewrite(piece);
-    visit_value(node, operand, piece, point.own);
+    if (point.own) {
+      visit_value(node, operand, piece, true);
+    } else {
+      Piece moved = piece;
+      point.rewriter->rewrite(moved);
+      visit_value(node, operand, moved, false);
+    }
   }
 }
 
 // Integers that are read inside of index expressions.
 void ValueTracer::visit_nested(AccessNodeId node, ExprId expression, const Point& point) {
+  if (!nodes_.pool().has_read(expression)) return;
   for (const ReadId read : nodes_.pool().reads_of(expression)) {
     const Read nested = nodes_.graph().reads[read.index];
     visit_read(node, TracedRead::kNested, nested, point);
