@@ -1,6 +1,7 @@
 #include "planner/stage/instruction_count.h"
 
 #include <set>
+#include <utility>
 
 #include "planner/cost/cost.h"
 #include "planner/structure/kernel_structure.h"
@@ -52,14 +53,16 @@ double count_instructions(const KernelNodes& nodes, const DeviceModel& device, c
   }
   double instructions = carry_slots(device, group, group_points);
   std::set<AccessNodeId> elsewhere, at_home;
+  std::set<std::pair<AccessNodeId, size_t>> counted;  // a value at one index is computed once
   for (const Trace* trace : traces) {
     for (const TracedNode& traced : trace->nodes) {
       if (traced.aligned) {
         at_home.insert(traced.node);
         continue;
       }
-      const AccessNode& node = nodes.graph().node(traced.node);
       elsewhere.insert(traced.node);
+      if (!counted.emplace(traced.node, traced.at).second) continue;
+      const AccessNode& node = nodes.graph().node(traced.node);
       instructions += slots_of(device, node) * group_points * traced.repeats *
                       static_cast<double>(point_count(pool, node.reduced));
     }

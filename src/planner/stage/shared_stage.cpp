@@ -159,10 +159,10 @@ class SharedStageBuilder {
       }
     }
     mapping.vector = static_cast<int>(vector_of(group, mapping.columns));
+    const int64_t columns = point_count(nodes_.pool(), mapping.columns);
     mapping.threads =
         mapping.inner_rows.empty() ? built_.block : team_threads(mapping, group.columns);
     if (mapping.columns.empty()) mapping.threads = 1;
-    const int64_t columns = point_count(nodes_.pool(), mapping.columns);
     while (mapping.vector > 1 && columns % (mapping.vector * mapping.threads) != 0) {
       mapping.vector /= 2;
     }
@@ -253,14 +253,23 @@ class SharedStageBuilder {
     }
     std::vector<const Trace*> traces;
     for (const StageRoot* root : roots) traces.push_back(&root->trace);
-    built_.instructions += repeats_of(roots) * count_instructions(nodes_, *request_.device,
-                                                                  built_.stage, group, traces);
+    built_.instructions +=
+        repeats_of(roots) * idle_share(group.mapping) *
+        count_instructions(nodes_, *request_.device, built_.stage, group, traces);
     // One after another, whatever they wait for.
     built_.reduce_depth +=
         std::any_of(group.roots.begin(), group.roots.end(),
                     [](const Root& root) { return root.kind == RootKind::kReduce; });
     reads_.push_back(std::move(reads));
     built_.stage.groups.push_back(std::move(group));
+  }
+
+  // Lanes that issue over lanes that compute: a warp issues as a whole.
+  double idle_share(const GroupMapping& mapping) const {
+    if (!mapping.inner_rows.empty() || mapping.columns.empty()) return 1;
+    const int64_t columns = point_count(nodes_.pool(), mapping.columns);
+    const int64_t lanes = (columns + kWarp - 1) / kWarp * kWarp;
+    return static_cast<double>(lanes) / static_cast<double>(columns);
   }
 
   // Blocks that compute the group, each for itself.

@@ -88,6 +88,7 @@ void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& 
     return;
   }
   Visit visit = {producer.index, own ? std::vector<ExprId>() : piece.index};
+  const size_t at = own ? 0 : VisitHash()(visit);
   if (!seen_.insert(std::move(visit)).second) return;
   Point point;
   std::optional<ReadRewriter> rewriter;
@@ -104,7 +105,7 @@ void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& 
   }
   visit_operands(producer, point);
   repeats_ = repeats;
-  result_.nodes.push_back({producer, own, repeats});
+  result_.nodes.push_back({producer, own, repeats, at});
 }
 
 }  // namespace stitch

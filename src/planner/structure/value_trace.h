@@ -25,6 +25,7 @@ struct TracedNode {
   AccessNodeId node;
   bool aligned = false;  // evaluated at its own atoms
   double repeats = 1;    // times per point of the walk's start: inside of inline reduces
+  size_t at = 0;         // a hash of the index at which it is evaluated; 0: its own atoms
 };
 
 struct Trace {
