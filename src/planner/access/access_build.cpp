@@ -13,17 +13,38 @@
 namespace stitch {
 namespace {
 
+// Nodes that outputs need, each behind its operands: depth first, from the first output and the
+// first operand on. So a plan does not depend on the order in which the graph lists its nodes.
+std::vector<NodeId> needed_nodes(const Graph& graph) {
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(graph.node_count(), State::kNew);
+  std::vector<NodeId> order, open;
+  const auto add = [&](ValueId value) {
+    const NodeId producer = graph.value(value).producer;
+    if (producer.valid() && states[producer.index] != State::kDone) open.push_back(producer);
+  };
+  for (const GraphOutput& output : graph.outputs()) {
+    add(output.value);
+    while (!open.empty()) {
+      const NodeId node = open.back();
+      State& state = states[node.index];
+      if (state == State::kNew) {
+        state = State::kOpen;
+        const auto& operands = graph.node(node).operands;
+        for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) add(*operand);
+        continue;
+      }
+      open.pop_back();
+      if (state == State::kOpen) order.push_back(node);
+      state = State::kDone;
+    }
+  }
+  return order;
+}
+
 std::vector<bool> live_nodes(const Graph& graph) {
   std::vector<bool> live(graph.node_count());
-  std::vector<ValueId> open;
-  for (const GraphOutput& output : graph.outputs()) open.push_back(output.value);
-  while (!open.empty()) {
-    const NodeId producer = graph.value(open.back()).producer;
-    open.pop_back();
-    if (!producer.valid() || live[producer.index]) continue;
-    live[producer.index] = true;
-    for (const ValueId operand : graph.node(producer).operands) open.push_back(operand);
-  }
+  for (const NodeId node : needed_nodes(graph)) live[node.index] = true;
   return live;
 }
 
@@ -48,10 +69,7 @@ AccessGraph AccessBuilder::build() {
   for (const ValueId input : graph_.inputs()) {
     access_.inputs.push_back(add_value(AccessValueKind::kInput, input));
   }
-  const std::vector<bool> live = live_nodes(graph_);
-  for (size_t n = 0; n < graph_.node_count(); ++n) {
-    if (live[n]) build_node(NodeId(n));
-  }
+  for (const NodeId node : needed_nodes(graph_)) build_node(node);
   for (const GraphOutput& output : graph_.outputs()) add_output(output);
   remove_unread_nodes(access_);
   set_depths(access_);
