@@ -35,10 +35,11 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const PlanOptions& options, const DeviceModel& device,
+  // `graph`: as it was built; absorbed here, as the options want it.
+  Planner(AccessGraph graph, const PlanOptions& options, const DeviceModel& device,
           JointKernels& joints, const PlanDecisions* decided = nullptr)
       : options_(options), device_(device), joints_(joints), decided_(decided) {
-    plan_.graph = build_access_graph(graph);
+    plan_.graph = std::move(graph);
     plan_.device = device.name;
     plan_.architecture = device.architecture;
     absorb();
@@ -330,14 +331,15 @@ const DeviceModel& model_of(const PlanOptions& options) {
 
 Plan best_plan(const Graph& graph, const PlanOptions& options, PlanDecisions* decisions) {
   const DeviceModel& device = model_of(options);
+  const AccessGraph built = build_access_graph(graph);
   JointKernels joints;
-  Plan best = Planner(graph, options, device, joints).run(decisions);
+  Plan best = Planner(built, options, device, joints).run(decisions);
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();
   if (!may_choose) return best;
   for (const PlanOptions& start : other_starts(graph, options)) {
     PlanDecisions own;
-    Plan plan = Planner(graph, start, device, joints).run(decisions == nullptr ? nullptr : &own);
+    Plan plan = Planner(built, start, device, joints).run(decisions == nullptr ? nullptr : &own);
     if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
       continue;
     }
@@ -366,7 +368,7 @@ RebuiltPlan rebuild_plan(const Graph& graph, const PlanOptions& options,
   own.fusion = decisions.fusion;
   own.techniques = decisions.techniques;
   JointKernels joints;
-  Planner planner(graph, own, model_of(options), joints, &decisions);
+  Planner planner(build_access_graph(graph), own, model_of(options), joints, &decisions);
   RebuiltPlan result;
   result.plan = planner.run();
   result.regions_anew = planner.regions_anew();
