@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
 #include "planner/cost/cost.h"
 #include "planner/fusion/joined_request.h"
+#include "planner/fusion/region_signature.h"
 
 namespace stitch {
 namespace {
@@ -19,8 +21,13 @@ constexpr int64_t kLeastShareInShared = 16;
 
 class SiblingMerger {
  public:
-  SiblingMerger(KernelBuilder& builder, const DeviceModel& device, std::vector<PlannedStep>& steps)
-      : builder_(builder), device_(device), steps_(steps), gone_(steps.size(), false) {}
+  SiblingMerger(const AccessGraph& graph, KernelBuilder& builder, const DeviceModel& device,
+                std::vector<PlannedStep>& steps)
+      : graph_(graph),
+        builder_(builder),
+        device_(device),
+        steps_(steps),
+        gone_(steps.size(), false) {}
 
   void merge(const std::vector<size_t>& members) {
     for (size_t i = 0; i < members.size(); ++i) {
@@ -49,7 +56,10 @@ class SiblingMerger {
     const int64_t apart = a.bytes.bytes + b.bytes.bytes;
     if (shared_bytes(host, guest) * kLeastShare < apart) return false;
     KernelRequest request = joined_request(*steps_[host].request, *steps_[guest].request);
+    const uint64_t signature = signature_of(graph_, RegionNodes(graph_, request));
+    if (failed_.count(signature) != 0) return false;
     const double packed = packed_us(std::array{a.estimate, b.estimate}, device_);
+    const KernelBuilder::Mark before = builder_.mark();
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
       request.in_shared = in_shared;
@@ -64,6 +74,8 @@ class SiblingMerger {
       gone_[guest] = true;
       return true;
     }
+    builder_.forget_after(before);
+    failed_.insert(signature);
     return false;
   }
 
@@ -76,10 +88,12 @@ class SiblingMerger {
     return shared;
   }
 
+  const AccessGraph& graph_;
   KernelBuilder& builder_;
   const DeviceModel& device_;
   std::vector<PlannedStep>& steps_;
   std::vector<bool> gone_;
+  std::unordered_set<uint64_t> failed_;  // signatures of pairs that stay two: layers, time steps
 };
 
 }  // namespace
@@ -91,7 +105,7 @@ std::vector<PlannedStep> merge_siblings(const Plan& plan, KernelBuilder& builder
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].request) by_level[levels[i]].push_back(i);
   }
-  SiblingMerger merger(builder, device, steps);
+  SiblingMerger merger(plan.graph, builder, device, steps);
   for (const auto& [level, members] : by_level) merger.merge(members);
   return in_launch_order(plan, merger.left());
 }
