@@ -189,7 +189,7 @@ class ChainMerger {
     for (const bool in_shared : {false, true}) {
       if (in_shared && !request.may_be_in_shared) break;
       const std::optional<PlannedStep> step = build(request, in_shared);
-      left_ -= static_cast<int64_t>(request.nodes.size());
+      left_ -= trial_effort(request);
       if (!step) continue;
       const Kernel& kernel = std::get<Kernel>(step->step);
       const double us = predicted_us(kernel, device_);

@@ -12,6 +12,8 @@
 namespace stitch {
 namespace {
 
+// More are traced again and again where they are long chains.
+constexpr int64_t kNodesTracedOnce = 48;
 // Times that differ by less are equal.
 constexpr double kEqualShare = 1e-3;
 
@@ -44,6 +46,11 @@ TrialKernel trial_of(const PlannedStep& step) {
 
 }  // namespace
 
+int64_t trial_effort(const KernelRequest& request) {
+  const auto nodes = static_cast<int64_t>(request.nodes.size());
+  return nodes * (1 + nodes / kNodesTracedOnce);
+}
+
 KernelTrials::KernelTrials(const AccessGraph& graph, const DeviceModel& device)
     : device_(device),
       plan_(trial_plan(graph, device)),
@@ -58,7 +65,7 @@ const std::vector<TrialKernel>& KernelTrials::kernels(const KernelRequest& reque
   for (const PlannedStep& step : steps_.build(request).steps) {
     found->second.push_back(trial_of(step));
   }
-  built_nodes_ += static_cast<int64_t>(request.nodes.size());
+  built_nodes_ += trial_effort(request);
   builder_.forget_after(empty_);
   return found->second;
 }

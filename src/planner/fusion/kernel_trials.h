@@ -21,6 +21,9 @@ struct TrialKernel {
   std::vector<AccessValueId> writes;
 };
 
+// What building a request on trial counts, in nodes.
+int64_t trial_effort(const KernelRequest& request);
+
 class KernelTrials {
  public:
   // `graph` as it is when the search begins; ids of its nodes and values stay valid.
