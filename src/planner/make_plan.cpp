@@ -12,6 +12,7 @@
 #include "planner/absorb/absorb_copies.h"
 #include "planner/absorb/assembly.h"
 #include "planner/absorb/matrix_layout.h"
+#include "planner/absorb/sliced_products.h"
 #include "planner/access/regions.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
@@ -107,6 +108,12 @@ class Planner {
 
   // Layouts go into contractions before regions are cut (stitching.md 7a).
   void absorb() {
+    if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kProducts)) {
+      split_sliced_products(plan_.graph, [this](AccessNodeId node) {
+        return !is_tiled_contraction(plan_.graph, plan_.graph.node(node));
+      });
+      set_depths(plan_.graph);
+    }
     switch (options_.contractions) {
       case ContractionMode::kLibrary:
         for (ContractionChoice& choice :

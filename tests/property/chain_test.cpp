@@ -59,6 +59,38 @@ constexpr const char* kAttention = R"(graph "attention" {{
   output "o" %o
 }})";
 
+// A step of an LSTM; {0}: elements of the state, {1} to {3}: where the gates begin, {4}: their end,
+// {5} and {6}: the state before and behind it.
+constexpr const char* kStep = R"(
+  %p{6} = matmul(%h{5}, %w) : f32[1,{4}]
+  %a{6} = add(%p{6}, %b)
+  %qi{6} = slice(%a{6}) {{starts=[0,0], limits=[1,{1}], steps=[1,1]}}
+  %qf{6} = slice(%a{6}) {{starts=[0,{1}], limits=[1,{2}], steps=[1,1]}}
+  %qg{6} = slice(%a{6}) {{starts=[0,{2}], limits=[1,{3}], steps=[1,1]}}
+  %qo{6} = slice(%a{6}) {{starts=[0,{3}], limits=[1,{4}], steps=[1,1]}}
+  %i{6} = tanh(%qi{6})
+  %f{6} = tanh(%qf{6})
+  %g{6} = tanh(%qg{6})
+  %o{6} = tanh(%qo{6})
+  %fc{6} = mul(%f{6}, %c{5})
+  %ig{6} = mul(%i{6}, %g{6})
+  %c{6} = add(%fc{6}, %ig{6})
+  %t{6} = tanh(%c{6})
+  %h{6} = mul(%o{6}, %t{6}))";
+
+std::string cell(int state, int steps) {
+  std::string text = fmt::format(
+      "graph \"cell\" {{\n  input %h0 \"h\" : f32[1,{0}]\n  input %c0 \"c\" : f32[1,{0}]\n"
+      "  input %v \"v\" : f32[{1},{0}]\n  input %b \"b\" : f32[1,{1}]\n"
+      "  %w = transpose(%v) {{perm=[1,0]}}",
+      state, 4 * state);
+  for (int i = 0; i < steps; ++i) {
+    text +=
+        fmt::format(fmt::runtime(kStep), state, state, 2 * state, 3 * state, 4 * state, i, i + 1);
+  }
+  return text + fmt::format("\n  output \"h\" %h{0}\n  output \"c\" %c{0}\n}}", steps);
+}
+
 std::unique_ptr<BatchCase> make_case(const std::string& name, const std::string& text,
                                      Techniques techniques = {}) {
   Graph graph = parse_graph(text);
@@ -129,5 +161,19 @@ TEST_CASE("products with vectors and the softmax between them are one kernel") {
   add(12, 129, 64, 1);
   add(8, 33, 40, 1);
   add(16, 250, 128, 2);  // the second product is spread over more blocks than there are heads
+  check(cases);
+}
+
+TEST_CASE("the product and the gates of a step of a recurrent cell are one kernel") {
+  std::vector<std::unique_ptr<BatchCase>> cases;
+  const auto add = [&](int state, int steps) {
+    cases.push_back(make_case(fmt::format("cell_{}_{}", state, steps), cell(state, steps)));
+    REQUIRE(cases.back());
+    CHECK(cases.back()->plan.steps.size() <= static_cast<size_t>(steps));
+  };
+  add(256, 1);
+  add(200, 1);
+  add(100, 2);
+  add(33, 2);
   check(cases);
 }
