@@ -137,6 +137,7 @@ class ProductSplitter {
   void split(const SlicedChain& chain) {
     const AccessValueId last = result_of(chain.nodes.back());
     std::map<Index, AccessValueId> parts;
+    summed_.clear();
     for (const Index& slice : chain.slices) parts.emplace(slice, split_off(chain, slice));
     for (const AccessNodeId reader : readers_[last.index]) {
       for (Read& read : graph_.nodes[reader.index].operands) {
@@ -199,13 +200,14 @@ class ProductSplitter {
     }
   }
 
-  // What is summed over keeps loop indices of its own.
+  // What is summed over keeps loop indices of its own, the same for all slices: one pass sums them.
   void rename_reduced(AccessNode& node, IndexPool::AtomMap& atoms) {
     for (AtomId& atom : node.reduced) {
       if (std::find(node.axes.begin(), node.axes.end(), atom) == node.axes.end()) continue;
-      const AtomId other = graph_.pool.add_atom(graph_.pool.atom(atom).extent);
-      atoms.emplace(atom, graph_.pool.of(other));
-      atom = other;
+      const auto [known, is_new] = summed_.try_emplace(atom);
+      if (is_new) known->second = graph_.pool.add_atom(graph_.pool.atom(atom).extent);
+      atoms.emplace(atom, graph_.pool.of(known->second));
+      atom = known->second;
     }
   }
 
@@ -229,6 +231,7 @@ class ProductSplitter {
   std::vector<std::vector<AccessNodeId>> readers_;
   std::vector<std::vector<AccessNode>> made_behind_;  // by node
   std::vector<SlicedChain> chains_;
+  std::map<AtomId, AtomId> summed_;  // of the chain at hand: loop indices of its sums
 };
 
 }  // namespace
