@@ -18,8 +18,9 @@ namespace {
 constexpr const char* kNormProduct = R"(graph "norm" {{
   input %x "x" : f32[1,{0}]
   input %g "g" : f32[{0}]
-  input %w "w" : f32[{0},{1}]
+  input %wt "w" : f32[{1},{0}]
   input %b "b" : f32[{1}]
+  %w = transpose(%wt) {{perm=[1,0]}}
   %n = constant {{f32[] {0}}}
   %nb = broadcast(%n) {{axes=[]}} : f32[1]
   %s = reduce(%x) {{kind=sum, axes=[1]}}

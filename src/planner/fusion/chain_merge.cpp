@@ -120,6 +120,8 @@ class ChainMerger {
         joined_request(*steps_.step(first).request, *steps_.step(second).request);
     std::erase_if(request.stored,
                   [&](AccessValueId value) { return steps_.is_between(value, first, second); });
+    // A barrier of all blocks costs more than the launch that it saves.
+    request.grid = GridBarriers::kNever;
     return request;
   }
 
