@@ -48,9 +48,11 @@ ExprId IndexPool::constant(int64_t value) { return intern({value, {}}); }
 
 ExprId IndexPool::of(AtomId atom) {
   if (atoms_[atom.index].extent == 1) return constant(0);
+  if (atom.index >= atom_exprs_.size()) atom_exprs_.resize(atoms_.size());
+  if (atom_exprs_[atom.index].valid()) return atom_exprs_[atom.index];
   Term term;
   term.atom = atom;
-  return of_factor(term);
+  return atom_exprs_[atom.index] = of_factor(term);
 }
 
 ExprId IndexPool::of(ReadId read, Range range) {
@@ -319,17 +321,35 @@ bool IndexPool::is_remainder(const Term& remainder, ExprId a) {
 }
 
 ExprId IndexPool::intern(Expr expr) {
+  if (2 * (exprs_.size() + 1) > slots_.size()) grow_slots();
   const uint64_t hash = hash_of(expr);
-  const auto [first, last] = by_hash_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    const Expr& known = exprs_[it->second.index];
-    if (known.constant == expr.constant && known.terms == expr.terms) return it->second;
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  for (; slots_[slot].valid(); slot = (slot + 1) & mask) {
+    const ExprId id = slots_[slot];
+    const Expr& known = exprs_[id.index];
+    if (hashes_[id.index] == hash && known.constant == expr.constant && known.terms == expr.terms) {
+      return id;
+    }
   }
   const ExprId id(exprs_.size());
   ranges_.push_back(sum_range(expr.constant, expr.terms));
   exprs_.push_back(std::move(expr));
-  by_hash_.emplace(hash, id);
+  hashes_.push_back(hash);
+  slots_[slot] = id;
   return id;
+}
+
+// At most half of the slots are taken.
+void IndexPool::grow_slots() {
+  constexpr size_t kFewest = 64;
+  slots_.assign(std::max(kFewest, 2 * slots_.size()), ExprId());
+  const size_t mask = slots_.size() - 1;
+  for (size_t e = 0; e < hashes_.size(); ++e) {
+    size_t slot = hashes_[e] & mask;
+    while (slots_[slot].valid()) slot = (slot + 1) & mask;
+    slots_[slot] = ExprId(e);
+  }
 }
 
 Range IndexPool::factor_range(const Term& term) const {

@@ -106,6 +106,7 @@ class IndexPool {
 
  private:
   ExprId intern(Expr expr);
+  void grow_slots();
   ExprId make_sum(int64_t constant, std::vector<Term> terms);
   bool recombine(std::vector<Term>& terms, int64_t& constant);
   bool is_remainder(const Term& remainder, ExprId a);
@@ -131,7 +132,9 @@ class IndexPool {
   std::vector<Expr> exprs_;
   std::vector<Range> ranges_;       // of exprs_
   std::vector<Range> read_ranges_;  // of ReadId
-  std::unordered_multimap<uint64_t, ExprId> by_hash_;
+  std::vector<ExprId> atom_exprs_;  // of AtomId, as far as they were asked for
+  std::vector<uint64_t> hashes_;    // of exprs_
+  std::vector<ExprId> slots_;       // of exprs_ by hash, open addressing; a power of two
   std::unordered_map<Operation, ExprId, OperationHash> done_;  // results of floordiv, mod, min, max
 };
 
