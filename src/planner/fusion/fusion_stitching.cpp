@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "planner/access/value_size.h"
+#include "planner/fusion/part_order.h"
 
 namespace stitch {
 namespace {
@@ -219,25 +219,11 @@ class Explorer {
 
   bool waits_for_itself(const std::vector<Pattern>& patterns) const {
     const std::vector<size_t> owner = owners(patterns);
-    std::vector<std::set<size_t>> users(patterns.size() + region_.size());
-    std::vector<size_t> waits(users.size(), 0);
-    std::set<size_t> all(owner.begin(), owner.end());
+    PartOrder order(patterns.size() + region_.size());
     for (size_t n = 0; n < region_.size(); ++n) {
-      for (const size_t p : producers_[n]) {
-        if (owner[p] != owner[n] && users[owner[p]].insert(owner[n]).second) ++waits[owner[n]];
-      }
+      for (const size_t p : producers_[n]) order.add_use(owner[p], owner[n]);
     }
-    std::queue<size_t> ready;
-    for (const size_t k : all) {
-      if (waits[k] == 0) ready.push(k);
-    }
-    size_t done = 0;
-    for (; !ready.empty(); ready.pop(), ++done) {
-      for (const size_t user : users[ready.front()]) {
-        if (--waits[user] == 0) ready.push(user);
-      }
-    }
-    return done != all.size();
+    return order.has_cycle();
   }
 
   FusionPatterns partition(const std::vector<Pattern>& patterns) const {

@@ -1,11 +1,10 @@
 #include "planner/fusion/region_partition.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <queue>
-#include <set>
 #include <utility>
+
+#include "planner/fusion/part_order.h"
 
 namespace stitch {
 
@@ -51,32 +50,21 @@ class Requests {
   }
 
   std::vector<KernelRequest> run() {
-    std::vector<std::set<size_t>> users(partition_.size());
-    std::vector<size_t> waits(partition_.size(), 0);
+    PartOrder order(partition_.size());
     std::vector<bool> is_read(region_.size(), false);
     for (size_t p = 0; p < partition_.size(); ++p) {
       for (const size_t n : nodes_[p]) {
         for (const size_t source : region_.producers(n)) {
           if (std::binary_search(nodes_[p].begin(), nodes_[p].end(), source)) continue;
           is_read[source] = true;
-          if (users[owner_[source]].insert(p).second) ++waits[p];
+          order.add_use(owner_[source], p);
         }
       }
     }
-    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-    for (size_t p = 0; p < partition_.size(); ++p) {
-      if (waits[p] == 0) ready.push(p);
-    }
+    const std::vector<size_t> ordered = order.run();
     std::vector<KernelRequest> requests;
-    while (!ready.empty()) {
-      const size_t p = ready.top();
-      ready.pop();
-      requests.push_back(request_of(p, is_read));
-      for (const size_t user : users[p]) {
-        if (--waits[user] == 0) ready.push(user);
-      }
-    }
-    if (requests.size() != partition_.size()) requests.clear();
+    if (ordered.size() != partition_.size()) return requests;
+    for (const size_t p : ordered) requests.push_back(request_of(p, is_read));
     return requests;
   }
 

@@ -1,12 +1,10 @@
 #include "planner/fusion/step_order.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
-#include <set>
 #include <utility>
 
 #include "graph/error.h"
+#include "planner/fusion/part_order.h"
 
 namespace stitch {
 
@@ -60,35 +58,20 @@ std::vector<int> latest_levels(const std::vector<StepBuffers>& used,
   return latest;
 }
 
-// Kahn's algorithm.
 std::vector<PlannedStep> in_launch_order(const Plan& plan, std::vector<PlannedStep> steps) {
   const std::vector<StepBuffers> used = buffers_of(plan, steps);
   std::map<BufferId, std::vector<size_t>> writers;
   for (size_t i = 0; i < steps.size(); ++i) {
     for (const BufferId buffer : used[i].writes) writers[buffer].push_back(i);
   }
-  std::vector<std::set<size_t>> users(steps.size());
-  std::vector<size_t> waits(steps.size(), 0);
+  PartOrder order(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     for (const BufferId buffer : used[i].reads) {
-      for (const size_t from : writers[buffer]) {
-        if (from != i && users[from].insert(i).second) ++waits[i];
-      }
+      for (const size_t from : writers[buffer]) order.add_use(from, i);
     }
-  }
-  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (waits[i] == 0) ready.push(i);
   }
   std::vector<PlannedStep> ordered;
-  while (!ready.empty()) {
-    const size_t i = ready.top();
-    ready.pop();
-    ordered.push_back(std::move(steps[i]));
-    for (const size_t user : users[i]) {
-      if (--waits[user] == 0) ready.push(user);
-    }
-  }
+  for (const size_t i : order.run()) ordered.push_back(std::move(steps[i]));
   if (ordered.size() != steps.size()) throw InternalError("kernels of a plan wait for each other");
   return ordered;
 }

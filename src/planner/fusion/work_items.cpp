@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <queue>
-#include <set>
 #include <utility>
 
 #include "graph/error.h"
 #include "planner/access/regions.h"
 #include "planner/fusion/fusion_stitching.h"
 #include "planner/fusion/kernel_trials.h"
+#include "planner/fusion/part_order.h"
 #include "planner/fusion/xla_fusion.h"
 #include "planner/kernel/contraction_kernel.h"
 #include "planner/structure/kernel_structure.h"
@@ -288,7 +287,7 @@ class ItemFinder {
     return producers;
   }
 
-  // Kahn's algorithm; ties go to the item with the smallest first node.
+  // Ties go to the item with the smallest first node.
   std::vector<WorkItem> in_launch_order(std::vector<WorkItem> items) const {
     std::sort(items.begin(), items.end(), [](const WorkItem& a, const WorkItem& b) {
       return a.request.nodes.front() < b.request.nodes.front();
@@ -297,28 +296,15 @@ class ItemFinder {
     for (size_t i = 0; i < items.size(); ++i) {
       for (const AccessNodeId node : items[i].request.nodes) owner[node.index] = i;
     }
-    std::vector<std::set<size_t>> users(items.size());
-    std::vector<size_t> waits(items.size(), 0);
+    PartOrder order(items.size());
     for (size_t n = 0; n < node_count_; ++n) {
       if (graph_.nodes[n].kind == AccessKind::kAssembly) continue;
       for (const AccessNodeId producer : producers_of(graph_.nodes[n])) {
-        if (owner[producer.index] == owner[n]) continue;
-        if (users[owner[producer.index]].insert(owner[n]).second) ++waits[owner[n]];
+        order.add_use(owner[producer.index], owner[n]);
       }
-    }
-    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (waits[i] == 0) ready.push(i);
     }
     std::vector<WorkItem> ordered;
-    while (!ready.empty()) {
-      const size_t i = ready.top();
-      ready.pop();
-      ordered.push_back(items[i]);
-      for (const size_t user : users[i]) {
-        if (--waits[user] == 0) ready.push(user);
-      }
-    }
+    for (const size_t i : order.run()) ordered.push_back(std::move(items[i]));
     if (ordered.size() != items.size()) throw InternalError("kernels of a plan form a cycle");
     return ordered;
   }
