@@ -198,3 +198,27 @@ TEST_CASE("a cascade comes back from the plan's text, and a wrong one is found")
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].find("cannot follow the reduce that it names") != std::string::npos);
 }
+
+TEST_CASE("an expectation over a softmax whose kernel is cut is divided where the graph divides") {
+  // The second sum runs over the rows of the first: its blocks need all of them.
+  const auto planned = plan_text_graph(R"(graph "expectation" {
+  input %x "x" : f32[64,100]
+  input %v "v" : f32[64,100]
+  input %u "u" : f32[5000,64]
+  %m = reduce(%x) {kind=max, axes=[1]}
+  %mb = broadcast(%m) {axes=[0]} : f32[64,100]
+  %d = sub(%x, %mb)
+  %e = exp(%d)
+  %s = reduce(%e) {kind=sum, axes=[1]}
+  %sb = broadcast(%s) {axes=[0]} : f32[64,100]
+  %p = div(%e, %sb)
+  %w = mul(%p, %v)
+  %r = reduce(%w) {kind=sum, axes=[1]}
+  %rb = broadcast(%r) {axes=[1]} : f32[5000,64]
+  %q = mul(%u, %rb)
+  %t = reduce(%q) {kind=sum, axes=[1]}
+  output "t" %t
+})");
+  CHECK(planned->problems().empty());
+  CHECK(planned->kernels().size() <= 2);
+}

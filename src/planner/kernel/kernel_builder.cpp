@@ -34,6 +34,21 @@ class Building {
   Built run() {
     prepare();
     if (structure_.clusters.size() == 1) return one_level();
+    // A cut names values of the graph: it cannot pass on what only this kernel has.
+    if (nodes_.nodes().size() > request_.nodes.size()) {
+      return Building(plan_, buffers_, device_, request_).undivided();
+    }
+    return levels();
+  }
+
+ private:
+  Built undivided() {
+    divides_late_ = false;
+    prepare();
+    return structure_.clusters.size() == 1 ? one_level() : levels();
+  }
+
+  Built levels() {
     if (request_.may_sweep) {
       if (const std::optional<RowSweep> sweep = sweep_rows(nodes_, structure_, device_)) {
         return sweep_or_cut(*sweep);
@@ -44,9 +59,8 @@ class Building {
     return levels_or_cut();
   }
 
- private:
   void prepare() {
-    divide_late(nodes_);
+    if (divides_late_) divide_late(nodes_);
     for (const AccessNodeId id : nodes_.nodes()) {
       const AccessNode& node = plan_.graph.node(id);
       if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
@@ -87,6 +101,7 @@ class Building {
   // A cluster of so many blocks for each row; 1: one large block.
   std::optional<BuiltKernel> with_blocks_per_row(int64_t size) {
     prepare();
+    if (structure_.clusters.size() != 1) return std::nullopt;
     if (size == 1) return assembly().one_stage_of_large_blocks(structure_);
     const RowExchange exchange = split_into_parts(nodes_, structure_, device_, size);
     const int64_t blocks = point_count(nodes_.pool(), exchange.parts);
@@ -235,6 +250,7 @@ class Building {
   KernelNodes nodes_;
   std::vector<AccessValueId> stored_;
   KernelStructure structure_;
+  bool divides_late_ = true;  // late_division.h
 };
 
 }  // namespace
