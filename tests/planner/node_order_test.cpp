@@ -122,20 +122,20 @@ Comparison compare_orders(const std::vector<std::string>& graphs) {
 
 TEST_CASE("the order of independent nodes changes no plan of random graphs") {
   std::vector<std::string> graphs;
-  for (uint32_t seed = 1; seed <= 300; ++seed) {
+  for (uint32_t seed = 1; seed <= 120; ++seed) {
     graphs.push_back(print_graph(make_random_graph(seed, 14).graph));
   }
   const Comparison result = compare_orders(graphs);
-  CHECK(result.compared > 100);
+  CHECK(result.compared > 30);
   CHECK(result.differing == 0);
 }
 
 TEST_CASE("the order of independent nodes changes no plan of workloads") {
   std::vector<std::string> graphs;
-  for (uint32_t seed = 1; seed <= 60; ++seed) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
     graphs.push_back(print_graph(make_workload_graph(seed, 24)));
   }
   const Comparison result = compare_orders(graphs);
-  CHECK(result.compared > 50);
+  CHECK(result.compared > 15);
   CHECK(result.differing == 0);
 }
