@@ -43,7 +43,7 @@ bool term_mentions(const AccessGraph& graph, const Term& term, AtomId atom) {
 
 }  // namespace
 
-Address address_of(AccessGraph& graph, AccessValueId value, const std::vector<ExprId>& index) {
+Address address_of(AccessGraph& graph, AccessValueId value, std::span<const ExprId> index) {
   const AccessValue& source = graph.value(value);
   const int64_t element_bytes = size_bytes(source.dtype);
   const std::vector<int64_t> strides = source.strides;

@@ -1,6 +1,7 @@
 // The address of an access: one linear expression over atoms, and what it says about neighbouring
 // elements.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "planner/access/access_graph.h"
@@ -13,7 +14,7 @@ struct Address {
 };
 
 // Of an element of a value, by the order in which it is stored.
-Address address_of(AccessGraph& graph, AccessValueId value, const std::vector<ExprId>& index);
+Address address_of(AccessGraph& graph, AccessValueId value, std::span<const ExprId> index);
 
 // By how much the address grows with the atom, if the atom occurs as a plain term only.
 struct Coefficient {

@@ -39,6 +39,16 @@ size_t IndexPool::OperationHash::operator()(const Operation& operation) const no
   return static_cast<size_t>(mix(hash, static_cast<uint64_t>(operation.operand)));
 }
 
+size_t IndexPool::ListHash::operator()(const std::vector<ExprId>& list) const noexcept {
+  uint64_t hash = list.size();
+  for (const ExprId expression : list) hash = mix(hash, expression.index);
+  return static_cast<size_t>(hash);
+}
+
+std::span<const ExprId> IndexPool::list(std::span<const ExprId> expressions) {
+  return *lists_.emplace(expressions.begin(), expressions.end()).first;
+}
+
 AtomId IndexPool::add_atom(int64_t extent, std::string name) {
   atoms_.push_back({extent, std::move(name)});
   return AtomId(atoms_.size() - 1);
@@ -212,8 +222,7 @@ ExprId IndexPool::substitute(ExprId id, const AtomMap& map, const ReadMap& map_r
   return result;
 }
 
-ExprId IndexPool::weighted_sum(const std::vector<ExprId>& index,
-                               const std::vector<int64_t>& strides) {
+ExprId IndexPool::weighted_sum(std::span<const ExprId> index, std::span<const int64_t> strides) {
   if (index.size() != strides.size()) {
     throw InternalError("an index and its strides differ in rank");
   }

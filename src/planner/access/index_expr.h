@@ -8,8 +8,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/ids.h"
@@ -96,11 +98,13 @@ class IndexPool {
   ExprId substitute(ExprId id, const AtomMap& map, const ReadMap& map_read, ExprMemo& done);
 
   // sum(index[i] * strides[i]).
-  ExprId weighted_sum(const std::vector<ExprId>& index, const std::vector<int64_t>& strides);
+  ExprId weighted_sum(std::span<const ExprId> index, std::span<const int64_t> strides);
   // sum(index[i] * stride of dim i) for row-major extents.
   ExprId linearise(const std::vector<ExprId>& index, const std::vector<int64_t>& extents);
   // The inverse: `linear` taken apart into one expression per extent.
   std::vector<ExprId> delinearise(ExprId linear, const std::vector<int64_t>& extents);
+  // A copy that lives as long as the pool; equal lists are stored once.
+  std::span<const ExprId> list(std::span<const ExprId> expressions);
   // "a3*64 + (a1 / 12)", for dumps and the text form.
   std::string to_string(ExprId id) const;
 
@@ -128,6 +132,10 @@ class IndexPool {
     size_t operator()(const Operation& operation) const noexcept;
   };
 
+  struct ListHash {
+    size_t operator()(const std::vector<ExprId>& list) const noexcept;
+  };
+
   std::vector<Atom> atoms_;
   std::vector<Expr> exprs_;
   std::vector<Range> ranges_;       // of exprs_
@@ -135,6 +143,7 @@ class IndexPool {
   std::vector<ExprId> atom_exprs_;  // of AtomId, as far as they were asked for
   std::vector<uint64_t> hashes_;    // of exprs_
   std::vector<ExprId> slots_;       // of exprs_ by hash, open addressing; a power of two
+  std::unordered_set<std::vector<ExprId>, ListHash> lists_;
   std::unordered_map<Operation, ExprId, OperationHash> done_;  // results of floordiv, mod, min, max
 };
 

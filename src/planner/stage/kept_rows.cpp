@@ -9,7 +9,11 @@ namespace stitch {
 
 KeptRows::KeptRows(KernelNodes& nodes, const std::vector<StageGroup>& groups,
                    const std::vector<AtomId>& columns, ValueTracer::IsPlaced is_placed)
-    : nodes_(nodes), groups_(groups), columns_(columns), is_placed_(std::move(is_placed)) {}
+    : nodes_(nodes),
+      groups_(groups),
+      columns_(columns),
+      is_placed_(std::move(is_placed)),
+      tracer_(nodes, is_placed_) {}
 
 std::vector<KeptValue> KeptRows::find() {
   for (size_t g = 0; g < groups_.size(); ++g) {
@@ -100,9 +104,8 @@ void KeptRows::need_load(AccessNodeId node, size_t operand, size_t group) {
 }
 
 // Indices and constants are cheaper to compute again than to keep.
-bool KeptRows::is_worth_keeping(AccessValueId value) const {
-  ValueTracer tracer(nodes_, is_placed_);
-  const Trace trace = tracer.trace_value(value);
+bool KeptRows::is_worth_keeping(AccessValueId value) {
+  const Trace trace = tracer_.trace_value(value);
   return std::any_of(trace.loads.begin(), trace.loads.end(), [&](const TracedRead& load) {
     for (const ExprId index : load.index) {
       for (const AtomId atom : atoms_of(nodes_.graph(), index)) {

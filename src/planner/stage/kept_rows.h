@@ -29,12 +29,13 @@ class KeptRows {
   void need_load(AccessNodeId node, size_t operand, size_t group);
   void need_value(AccessValueId value, size_t group);
   const Load* find_load(const Read& read) const;
-  bool is_worth_keeping(AccessValueId value) const;
+  bool is_worth_keeping(AccessValueId value);
 
   KernelNodes& nodes_;
   const std::vector<StageGroup>& groups_;
   const std::vector<AtomId>& columns_;
   ValueTracer::IsPlaced is_placed_;
+  ValueTracer tracer_;
   std::unordered_map<AccessNodeId, size_t> first_group_;
   std::vector<Load> loads_;
   std::unordered_set<AccessNodeId> visited_;  // in the group at hand

@@ -16,7 +16,11 @@ bool reads_memory(const Trace& trace) { return !trace.loads.empty() || !trace.pl
 
 StageGrouper::StageGrouper(KernelNodes& nodes, const KernelStructure& structure,
                            const Cluster& cluster, const StageGeometry& geometry)
-    : nodes_(nodes), structure_(structure), cluster_(cluster), geometry_(geometry) {}
+    : nodes_(nodes),
+      structure_(structure),
+      cluster_(cluster),
+      geometry_(geometry),
+      tracer_(nodes, [this](AccessValueId value, bool own) { return is_stopped(value, own); }) {}
 
 StageGroups StageGrouper::find() {
   for (const size_t i : cluster_.roots) {
@@ -67,10 +71,8 @@ bool StageGrouper::is_stopped(AccessValueId value, bool own) const {
 }
 
 Trace StageGrouper::trace(const StageRoot& root) {
-  ValueTracer tracer(nodes_,
-                     [this](AccessValueId value, bool own) { return is_stopped(value, own); });
-  return root.kind == RootKind::kStore ? tracer.trace_value(root.value)
-                                       : tracer.trace_operands(root.node);
+  return root.kind == RootKind::kStore ? tracer_.trace_value(root.value)
+                                       : tracer_.trace_operands(root.node);
 }
 
 int StageGrouper::depth_of(const Trace& trace) const {
@@ -133,9 +135,7 @@ void StageGrouper::consider_row_value(const Piece& piece, const std::vector<Atom
     return;
   }
   if (std::find(row_values_.begin(), row_values_.end(), piece.source) != row_values_.end()) return;
-  ValueTracer tracer(nodes_,
-                     [this](AccessValueId value, bool own) { return is_stopped(value, own); });
-  if (reads_memory(tracer.trace_value(piece.source))) row_values_.push_back(piece.source);
+  if (reads_memory(tracer_.trace_value(piece.source))) row_values_.push_back(piece.source);
 }
 
 void StageGrouper::add(StageGroups& groups, StageRoot root,
@@ -243,6 +243,7 @@ void StageGrouper::keep(StageGroups& groups) {
     if (!kept.value.valid()) kept.value = nodes_.insert_copy(kept.reader, kept.operand);
     kept_.emplace(kept.value, true);
   }
+  tracer_.forget();
   for (const KeptValue& kept : groups.kept) {
     groups.groups[kept.first_group].roots.push_back({RootKind::kPlace,
                                                      nodes_.producer(kept.value),

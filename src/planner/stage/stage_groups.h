@@ -102,6 +102,7 @@ class StageGrouper {
   const KernelStructure& structure_;
   const Cluster& cluster_;
   const StageGeometry& geometry_;
+  ValueTracer tracer_;  // stops at is_stopped()
   // Depth from which a row value or the result of a reduce can be read.
   std::unordered_map<AccessValueId, int> available_;
   std::vector<AtomId> shared_axes_;

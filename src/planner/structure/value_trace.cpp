@@ -4,23 +4,14 @@
 #include <utility>
 
 #include "graph/hash.h"
-#include "planner/access/read_rewriter.h"
 
 namespace stitch {
 
-// Where a node is evaluated: at its own atoms, or at expressions for them.
-struct ValueTracer::Point {
-  bool own = true;
-  ReadRewriter* rewriter = nullptr;  // when not own
-};
-
-size_t ValueTracer::VisitHash::operator()(const Visit& visit) const noexcept {
-  uint64_t hash = visit.node;
-  for (const ExprId expression : visit.index) hash = hash_combine(hash, expression.index);
-  return static_cast<size_t>(hash);
+size_t ValueTracer::PointHash::operator()(const PointKey& key) const noexcept {
+  return static_cast<size_t>(hash_combine(key.node, reinterpret_cast<uintptr_t>(key.index)));
 }
 
-bool is_own_index(const KernelNodes& nodes, AccessValueId value, const std::vector<ExprId>& index) {
+bool is_own_index(const KernelNodes& nodes, AccessValueId value, std::span<const ExprId> index) {
   const std::vector<AtomId>& atoms = nodes.atoms(value);
   for (size_t d = 0; d < atoms.size(); ++d) {
     if (!nodes.pool().is(index[d], atoms[d])) return false;
@@ -28,84 +19,125 @@ bool is_own_index(const KernelNodes& nodes, AccessValueId value, const std::vect
   return true;
 }
 
-Trace ValueTracer::trace_value(AccessValueId value) {
+void ValueTracer::forget() {
+  points_.clear();
+  point_ids_.clear();
+}
+
+void ValueTracer::begin() {
   result_ = {};
-  seen_.clear();
+  ++walk_;
+}
+
+Trace ValueTracer::trace_value(AccessValueId value) {
+  begin();
   Piece whole;
   whole.source = value;
   for (const AtomId atom : nodes_.atoms(value)) whole.index.push_back(nodes_.pool().of(atom));
-  visit_value(AccessNodeId(), 0, whole, true);
+  Step step = step_to(whole);
+  step.read.aligned = true;
+  walk(step);
   return std::move(result_);
 }
 
 Trace ValueTracer::trace_operands(AccessNodeId node) {
-  result_ = {};
-  seen_.clear();
-  visit_operands(node, Point());
+  begin();
+  walk_steps(points_[point_of(node, {}, true)]);
   return std::move(result_);
 }
 
-void ValueTracer::visit_operands(AccessNodeId id, const Point& point) {
-  // Walking adds reads to the graph, but no nodes.
-  const AccessNode& node = nodes_.graph().node(id);
-  for (size_t i = 0; i < node.operands.size(); ++i) visit_read(id, i, node.operands[i], point);
-  if (node.expression.valid()) visit_nested(id, node.expression, point);
-  for (const Guard& guard : node.guards) visit_nested(id, guard.expr, point);
+ValueTracer::PointId ValueTracer::point_of(AccessNodeId node, std::span<const ExprId> index,
+                                           bool own) {
+  const PointKey key = {node.index, own ? nullptr : index.data()};
+  const auto [found, is_new] = point_ids_.emplace(key, static_cast<PointId>(points_.size()));
+  if (is_new) {
+    Point& point = points_.emplace_back();
+    point.node = node;
+    if (!own) {
+      point.index = index;
+      point.at = node.index;
+      for (const ExprId expression : index) point.at = hash_combine(point.at, expression.index);
+    }
+  }
+  return found->second;
 }
 
-void ValueTracer::visit_read(AccessNodeId node, size_t operand, const Read& read,
-                             const Point& point) {
+// Steps in the order in which the emitter evaluates them.
+void ValueTracer::expand(Point& point) {
+  point.expanded = true;
+  // Walking adds reads to the graph, but no nodes.
+  const AccessNode& node = nodes_.graph().node(point.node);
+  std::optional<ReadRewriter> rewriter;
+  if (!point.own()) {
+    IndexPool::AtomMap map;
+    const std::vector<AtomId>& atoms = nodes_.atoms(node.results.front());
+    for (size_t d = 0; d < atoms.size(); ++d) map.emplace(atoms[d], point.index[d]);
+    rewriter.emplace(nodes_.graph(), std::move(map));
+  }
+  ReadRewriter* const moved = rewriter ? &*rewriter : nullptr;
+  for (size_t i = 0; i < node.operands.size(); ++i) add_read(point, moved, i, node.operands[i]);
+  if (node.expression.valid()) add_nested(point, moved, node.expression);
+  for (const Guard& guard : node.guards) add_nested(point, moved, guard.expr);
+}
+
+void ValueTracer::add_read(Point& point, ReadRewriter* moved, size_t operand, const Read& read) {
   for (const Piece& piece : read.pieces) {
-    for (const ExprId index : piece.index) visit_nested(node, index, point);
-    for (const Guard& guard : piece.guards) visit_nested(node, guard.expr, point);
-    if (point.own) {
-      visit_value(node, operand, piece, true);
-    } else {
-      Piece moved = piece;
-      point.rewriter->rewrite(moved);
-      visit_value(node, operand, moved, false);
-    }
+    for (const ExprId index : piece.index) add_nested(point, moved, index);
+    for (const Guard& guard : piece.guards) add_nested(point, moved, guard.expr);
+    Piece at = piece;
+    if (moved != nullptr) moved->rewrite(at);
+    Step step = step_to(at);
+    step.read.reader = point.node;
+    step.read.operand = operand;
+    step.read.aligned = point.own();
+    point.steps.push_back(step);
   }
 }
 
 // Integers that are read inside of index expressions.
-void ValueTracer::visit_nested(AccessNodeId node, ExprId expression, const Point& point) {
+void ValueTracer::add_nested(Point& point, ReadRewriter* moved, ExprId expression) {
   if (!nodes_.pool().has_read(expression)) return;
   for (const ReadId read : nodes_.pool().reads_of(expression)) {
     const Read nested = nodes_.graph().reads[read.index];
-    visit_read(node, TracedRead::kNested, nested, point);
+    add_read(point, moved, TracedRead::kNested, nested);
   }
 }
 
-void ValueTracer::visit_value(AccessNodeId reader, size_t operand, const Piece& piece,
-                              bool aligned) {
+ValueTracer::Step ValueTracer::step_to(const Piece& piece) {
+  Step step;
+  step.read.value = piece.source;
+  step.read.index = nodes_.pool().list(piece.index);
+  step.read.guarded = !piece.guards.empty();
   const AccessNodeId producer = nodes_.producer(piece.source);
-  const bool own = producer.valid() && is_own_index(nodes_, piece.source, piece.index);
-  const bool is_placed = producer.valid() && is_placed_(piece.source, own);
-  if (!producer.valid() || is_placed) {
-    std::vector<TracedRead>& reads = is_placed ? result_.placed : result_.loads;
-    reads.push_back({reader, operand, piece.source, piece.index, !piece.guards.empty(), aligned});
+  if (producer.valid()) {
+    step.own = is_own_index(nodes_, piece.source, piece.index);
+    step.point = point_of(producer, step.read.index, step.own);
+  }
+  return step;
+}
+
+void ValueTracer::walk(const Step& step) {
+  const bool computed = step.point != kNoPoint;
+  const bool is_placed = computed && is_placed_(step.read.value, step.own);
+  if (!computed || is_placed) {
+    (is_placed ? result_.placed : result_.loads).push_back(step.read);
     return;
   }
-  Visit visit = {producer.index, own ? std::vector<ExprId>() : piece.index};
-  const size_t at = own ? 0 : VisitHash()(visit);
-  if (!seen_.insert(std::move(visit)).second) return;
-  Point point;
-  std::optional<ReadRewriter> rewriter;
-  if (!own) {
-    IndexPool::AtomMap map;
-    const std::vector<AtomId>& atoms = nodes_.atoms(piece.source);
-    for (size_t d = 0; d < atoms.size(); ++d) map.emplace(atoms[d], piece.index[d]);
-    rewriter.emplace(nodes_.graph(), std::move(map));
-    point = {false, &*rewriter};
-  }
+  Point& point = points_[step.point];
+  if (point.walk == walk_) return;
+  point.walk = walk_;
   const double repeats = repeats_;
-  for (const AtomId atom : nodes_.graph().node(producer).reduced) {
+  for (const AtomId atom : nodes_.graph().node(point.node).reduced) {
     repeats_ *= static_cast<double>(nodes_.pool().atom(atom).extent);
   }
-  visit_operands(producer, point);
+  walk_steps(point);
   repeats_ = repeats;
-  result_.nodes.push_back({producer, own, repeats, at});
+  result_.nodes.push_back({point.node, point.own(), repeats, point.at});
+}
+
+void ValueTracer::walk_steps(Point& point) {
+  if (!point.expanded) expand(point);
+  for (const Step& step : point.steps) walk(step);
 }
 
 }  // namespace stitch
