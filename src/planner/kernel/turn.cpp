@@ -112,7 +112,7 @@ class TurnBuilder {
       ValueTracer tracer(nodes_, [](AccessValueId, bool) { return false; });
       traces.push_back(tracer.trace_operands(nodes_.producer(value)));
       for (const TracedRead& load : traces.back().loads) {
-        const ExprId linear = address_of(nodes_.graph(), load.value, load.index).linear;
+        const ExprId linear = load.address.linear;
         vector = std::min(vector, vector_along(load_, linear));
       }
       group.roots.push_back({RootKind::kPlace, value, BufferId(), {}});
@@ -196,7 +196,7 @@ std::optional<Turn> find_turn(KernelNodes& nodes, const KernelStructure& structu
       const std::vector<AtomId> atoms =
           atoms_of(graph, graph.node(load.reader).operands[load.operand]);
       if (!contains_all(cluster.rows, atoms)) continue;
-      const Address address = address_of(nodes.graph(), load.value, load.index);
+      const Address& address = load.address;
       const bool is_large = point_count(graph.pool, atoms) * 2 >= points;
       const AtomId along = contiguous_atom(graph, address.linear);
       if (!is_large || !along.valid() || along == turn.store_atom) continue;

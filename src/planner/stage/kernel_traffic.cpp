@@ -85,13 +85,12 @@ int64_t KernelTraffic::Operand::widen(const AccessGraph& graph, const TracedRead
 void KernelTraffic::add_loads(const Stage& stage, const Group& group, const Trace& trace) {
   for (const TracedRead& load : trace.loads) {
     if (is_literal(nodes_.graph(), load.value)) continue;
-    const Address address = address_of(nodes_.graph(), load.value, load.index);
+    const Address& address = load.address;
+    if (!in_group_[load.value].insert(address.linear).second) continue;
     Operand& operand = operands_[load.value];
     operand.total = operand.widen(nodes_.graph(), load) * address.element_bytes;
     operand.bytes[address.linear] =
         distinct_elements(nodes_.graph(), address.linear) * address.element_bytes;
-    const bool first_in_group = in_group_[load.value].insert(address.linear).second;
-    if (!first_in_group) continue;
     requested_ += requested(stage, group, address.linear, address.element_bytes);
   }
 }

@@ -194,7 +194,7 @@ class SharedStageBuilder {
       for (const StageRoot& root : group.roots) {
         if (root.kind == RootKind::kStore) limit(store_address(nodes_, root.value));
         for (const TracedRead& load : root.trace.loads) {
-          limit(address_of(nodes_.graph(), load.value, load.index));
+          limit(load.address);
         }
       }
     }

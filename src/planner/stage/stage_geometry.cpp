@@ -1,6 +1,7 @@
 #include "planner/stage/stage_geometry.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "planner/access/read_rewriter.h"
 
@@ -28,13 +29,15 @@ void consider(const AccessGraph& graph, const Address& address, bool is_store, M
 
 MainAccess find_main(KernelNodes& nodes, const KernelStructure& structure, const Cluster& cluster) {
   MainAccess main;
+  std::unordered_set<ExprId> seen;
   for (const size_t i : cluster.roots) {
     const StructureRoot& root = structure.roots[i];
     if (root.kind == RootKind::kStore) {
       consider(nodes.graph(), store_address(nodes, root.value), true, main);
     }
     for (const TracedRead& load : root.trace.loads) {
-      consider(nodes.graph(), address_of(nodes.graph(), load.value, load.index), false, main);
+      if (!seen.insert(load.address.linear).second) continue;
+      consider(nodes.graph(), load.address, false, main);
     }
   }
   return main;

@@ -112,6 +112,8 @@ ValueTracer::Step ValueTracer::step_to(const Piece& piece) {
   if (producer.valid()) {
     step.own = is_own_index(nodes_, piece.source, piece.index);
     step.point = point_of(producer, step.read.index, step.own);
+  } else {
+    step.read.address = address_of(nodes_.graph(), piece.source, step.read.index);
   }
   return step;
 }

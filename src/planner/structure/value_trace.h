@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planner/access/address.h"
 #include "planner/access/read_rewriter.h"
 #include "planner/structure/kernel_nodes.h"
 
@@ -19,6 +20,7 @@ struct TracedRead {
   size_t operand = 0;  // of the reader; kNested: inside of an index expression
   AccessValueId value;
   std::span<const ExprId> index;  // lives as long as the pool (IndexPool::list)
+  Address address;                // of loads
   bool guarded = false;
   bool aligned = false;  // the reader was reached at its own atoms
   static constexpr size_t kNested = static_cast<size_t>(-1);
