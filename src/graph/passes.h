@@ -10,6 +10,7 @@ namespace stitch {
 
 Graph fold_constants(const Graph& graph);  // nodes whose operands are constants
 Graph simplify(const Graph& graph);        // identities: x+0, reshape of reshape, ...
+Graph defer_scales(const Graph& graph);    // of dequantised operands, behind contractions
 Graph merge_common(const Graph& graph);    // common sub-expressions
 Graph merge_products(const Graph& graph);  // of one matrix with slices of one value
 Graph pack_matrices(const Graph& graph);   // that one value is multiplied with

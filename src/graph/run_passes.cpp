@@ -18,6 +18,7 @@ struct Pass {
 constexpr std::array kPasses = {
     Pass{"remove_dead", remove_dead},        // first: exporters leave much behind
     Pass{"simplify", simplify},              // before folding: moves constants through broadcasts
+    Pass{"defer_scales", defer_scales},      // before folding: scaled weights are no integers
     Pass{"fold_constants", fold_constants},  // what simplify gathered
     Pass{"merge_common", merge_common},      // after both, when equal things look equal
     Pass{"merge_products", merge_products},  // after it: the matrix must be one value
