@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Of compiling a kernel anew that spills.
+constexpr int kMostRounds = 3;
+
 class Stopwatch {
  public:
   double milliseconds() const {
@@ -122,7 +125,11 @@ Plan plan_for(const std::string& architecture, const Graph& graph, const Compile
 // Rules that only the emitter knows are the file's matter where the plan is.
 std::vector<KernelSource> emit(const Plan& plan, const CompileFlags& flags) {
   try {
-    return emit_kernels(plan);
+    std::vector<KernelSource> kernels = emit_kernels(plan);
+    if (!flags.dump_dir.empty())
+      for (const KernelSource& kernel : kernels)
+        dump(flags.dump_dir / plan.architecture, kernel.name + ".cu", kernel.text);
+    return kernels;
   } catch (const InternalError& error) {
     if (flags.plans.empty()) throw;
     throw ModelError(fmt::format("the plan of --plan for {} has no kernels: {}", plan.architecture,
@@ -141,6 +148,18 @@ void explain(const PlannedArchitecture& planned, const CompileFlags& flags, Cons
     console.line(fmt::format("{}: {}", plan.architecture, note));
   for (const PlanEdge& edge : plan_edges(plan, planned.device, otherwise))
     console.line(fmt::format("{}: {}", plan.architecture, edge_text(plan, edge)));
+}
+
+// Kernels that spill get more registers, by fewer blocks at a time, as long as that is possible.
+void compile_without_spills(PlannedArchitecture& planned, const Nvrtc& nvrtc,
+                            CompileOptions options, const CompileFlags& flags) {
+  planned.compiled = compile_kernels(kernel_texts(planned), nvrtc, options);
+  options.progress = {};
+  for (int round = 0; round < kMostRounds && give_registers(planned); ++round) {
+    planned.kernels = emit(planned.plan, flags);
+    options.earlier = &planned.compiled;
+    planned.compiled = compile_kernels(kernel_texts(planned), nvrtc, options);
+  }
 }
 
 }  // namespace
@@ -200,9 +219,6 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
     count_requested_bytes(planned.plan);
     planned.kernels = emit(planned.plan, flags);
     emitted += planned.kernels.size();
-    if (flags.dump_dir.empty()) continue;
-    for (const KernelSource& kernel : planned.kernels)
-      dump(flags.dump_dir / planned.plan.architecture, kernel.name + ".cu", kernel.text);
   }
   compiled.times.emit_ms = emit_time.milliseconds();
 
@@ -220,7 +236,7 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
       console.progress("compile", done, all,
                        fmt::format("{}, nvrtc {}", planned.plan.architecture, nvrtc.version()));
     };
-    planned.compiled = compile_kernels(kernel_texts(planned), nvrtc, options);
+    compile_without_spills(planned, nvrtc, options, flags);
     distinct += planned.compiled.architectures.front().resources.size();
     if (host != HostImages::kNone)
       planned.host_image = host_image(planned, planned.compiled, flags, host);

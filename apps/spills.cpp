@@ -2,7 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "planner/cost/launch.h"
+
 namespace stitch {
+namespace {
+
+void for_each_kernel(std::vector<Kernel>& kernels, const auto& use) {
+  for (Kernel& kernel : kernels) {
+    use(kernel);
+    for_each_kernel(kernel.twin, use);
+  }
+}
+
+}  // namespace
+
+bool give_registers(PlannedArchitecture& planned) {
+  const std::vector<Spill> spills = spills_of(planned);
+  bool given = false;
+  const auto give = [&](Kernel& kernel) {
+    const auto found = std::find_if(spills.begin(), spills.end(), [&](const Spill& spill) {
+      return spill.kernel == kernel.name;
+    });
+    if (found == spills.end()) return;
+    given |= give_registers(kernel, planned.device, found->registers, found->bytes);
+  };
+  for (Step& step : planned.plan.steps) {
+    Kernel* const kernel = std::get_if<Kernel>(&step);
+    if (kernel == nullptr) continue;
+    give(*kernel);
+    for_each_kernel(kernel->twin, give);
+  }
+  return given;
+}
 
 std::vector<Spill> spills_of(const PlannedArchitecture& planned) {
   std::vector<Spill> spills;

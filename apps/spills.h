@@ -15,6 +15,10 @@ struct Spill {
   int64_t bytes = 0;  // per thread, stored
 };
 
+// Feedback to the plan: fewer blocks at a time where a kernel spilled. False where none of them can
+// have more registers.
+bool give_registers(PlannedArchitecture& planned);
+
 // In launch order; twins included.
 std::vector<Spill> spills_of(const PlannedArchitecture& planned);
 

@@ -114,7 +114,7 @@ class KernelEmitter {
   std::string bounds() const {
     const std::string block = "kBlock";
     const std::string cluster = kernel_.cluster > 1 ? "__cluster_dims__(kCluster, 1, 1) " : "";
-    return cluster + (kernel_.min_blocks_per_sm > 1 ? fmt::format("__launch_bounds__({}, {})",
+    return cluster + (kernel_.min_blocks_per_sm > 0 ? fmt::format("__launch_bounds__({}, {})",
                                                                   block, kernel_.min_blocks_per_sm)
                                                     : fmt::format("__launch_bounds__({})", block));
   }

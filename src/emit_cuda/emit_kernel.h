@@ -22,7 +22,7 @@ struct KernelSource {
   std::vector<std::string> device_files;  // what it includes, directly or not
   int64_t grid_x = 1, grid_y = 1;
   int block = 256;
-  int min_blocks_per_sm = 1;
+  int min_blocks_per_sm = 0;
   int64_t shared_bytes = 0;  // dynamic
   int cluster = 1;
   bool cooperative = false;

@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "plan_report.h"
+#include "planner/cost/launch.h"
 #include "support/catch.h"
 
 namespace stitch {
@@ -72,6 +73,43 @@ TEST_CASE("a kernel that spills is named in a note and in the report") {
   REQUIRE(listed.size() == 1);
   CHECK(listed[0].at("kernel") == "greedy");
   CHECK(listed[0].at("bytes") == spills[0].bytes);
+}
+
+TEST_CASE("a kernel that spills gets more registers, by fewer blocks at a time") {
+  const std::optional<Nvrtc> nvrtc = nvrtc_here();
+  if (!nvrtc) return;
+  PlannedArchitecture planned = compiled_architecture(*nvrtc);
+  planned.device = find_device("a100", "sm_80");
+  for (const char* name : {"modest", "greedy"}) {
+    Kernel kernel;
+    kernel.name = name;
+    kernel.block = 256;
+    planned.plan.steps.emplace_back(kernel);
+  }
+  const auto bound = [&](size_t i) {
+    return std::get<Kernel>(planned.plan.steps[i]).min_blocks_per_sm;
+  };
+  REQUIRE(give_registers(planned));
+  CHECK(bound(0) == 0);
+  CHECK(bound(1) > 0);
+  while (give_registers(planned)) CHECK(bound(1) > 0);
+  CHECK(bound(1) == 1);  // more than all registers there are none
+}
+
+TEST_CASE("the bound leaves a thread what it had and what it spilled") {
+  const DeviceModel device = find_device("a100", "sm_80");
+  Kernel kernel;
+  kernel.block = 256;
+  kernel.shared_bytes = 8704;
+  // 64 registers and 12 bytes: 67, in units of 8 that is 72; 65536 / (256 * 72) is 3.
+  REQUIRE(give_registers(kernel, device, 64, 12));
+  CHECK(kernel.min_blocks_per_sm == 3);
+  CHECK(kernel.estimate.registers == 67);
+  CHECK(kernel.estimate.occupancy == 3 * 256 / 2048.0);
+  REQUIRE(give_registers(kernel, device, 80, 4));
+  CHECK(kernel.min_blocks_per_sm == 2);
+  kernel.cooperative = true;
+  CHECK(!give_registers(kernel, device, 80, 4));
 }
 
 TEST_CASE("the note of a spill says where and how much") {

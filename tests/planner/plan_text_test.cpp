@@ -62,7 +62,7 @@ TEST_CASE("a text that is no plan is refused with its place") {
                     Catch::Contains("2:6") && Catch::Contains("begins with a"));
   CHECK_THROWS_WITH(
       parse_plan(
-          head + "inputs []\nkernel \"k\" block 32 min_blocks 1 shared 0 counters 0 sources [s7]",
+          head + "inputs []\nkernel \"k\" block 32 min_blocks 0 shared 0 counters 0 sources [s7]",
           graph),
       Catch::Contains("fewer sources"));
 }

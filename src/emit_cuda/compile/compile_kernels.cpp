@@ -96,6 +96,22 @@ std::string cache_key(const Unit& unit, const std::string& architecture,
   return key + unit.text;
 }
 
+// The cubin and the resources of a unit from an earlier call for the same architecture.
+bool take_from(const CompiledKernels* earlier, ArchitectureCubins& cubins, CubinUnit& unit) {
+  if (earlier == nullptr) return false;
+  for (const ArchitectureCubins& known : earlier->architectures) {
+    if (known.architecture != cubins.architecture) continue;
+    for (const CubinUnit& old : known.units) {
+      if (old.text != unit.text) continue;
+      unit.cubin = old.cubin;
+      for (const std::string& kernel : unit.kernels)
+        cubins.resources.emplace(kernel, known.resources.at(kernel));
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 CompiledKernels compile_kernels(const std::vector<KernelText>& kernels, const Nvrtc& nvrtc,
@@ -118,7 +134,8 @@ CompiledKernels compile_kernels(const std::vector<KernelText>& kernels, const Nv
     ArchitectureCubins cubins;
     cubins.architecture = options.architectures[a];
     for (size_t u = 0; u < units.size(); ++u) {
-      cubins.units.push_back({units[u].name, units[u].kernels, {}});
+      cubins.units.push_back({units[u].name, units[u].kernels, {}, units[u].text});
+      if (take_from(options.earlier, cubins, cubins.units.back())) continue;
       tasks.push_back({a, u});
     }
     result.architectures.push_back(std::move(cubins));

@@ -23,6 +23,8 @@ struct CompileOptions {
   std::vector<VirtualHeader> device_files;  // what the kernels include
   std::filesystem::path cache;              // empty: none
   int jobs = 1;
+  // Units that it has in the same words are taken from it; null: none.
+  const struct CompiledKernels* earlier = nullptr;
   // Called as units finish, from any thread but one at a time.
   std::function<void(int done, int all)> progress;
 };
@@ -32,6 +34,7 @@ struct CubinUnit {
   std::string name;
   std::vector<std::string> kernels;
   std::vector<std::byte> cubin;
+  std::string text;  // what it was compiled from
 };
 
 struct ArchitectureCubins {

@@ -33,8 +33,8 @@ AccessNode AccessBuilder::window(NodeId id) {
   const size_t outer = index.size() - kernel.size();
   IndexPool& pool = access_.pool;
   for (size_t d = 0; d < kernel.size(); ++d) {
-    index[outer + d] = pool.add(pool.add(pool.scale(index[outer + d], attributes.strides[d]),
-                                         pool.scale(kernel[d], attributes.dilations[d])),
+    index[outer + d] = pool.add(pool.weighted_sum({index[outer + d], kernel[d]},
+                                                  {attributes.strides[d], attributes.dilations[d]}),
                                 -attributes.low[d]);
   }
   const GuardedRead inside = composer_.read_inside(operand, index, {});
@@ -77,11 +77,11 @@ AccessNode AccessBuilder::conv(NodeId id) {
   const int64_t group_size = extents(node.results[0])[1] / attributes.groups;
   const int64_t group_inputs = extents(node.operands[0])[1] / attributes.groups;
   Index x = {out[0],
-             pool.add(pool.scale(pool.floordiv(out[1], group_size), group_inputs), reduced[0])};
+             pool.weighted_sum({pool.floordiv(out[1], group_size), reduced[0]}, {group_inputs, 1})};
   Index w = {out[1], reduced[0]};
   for (size_t d = 0; d < attributes.strides.size(); ++d) {
-    x.push_back(pool.add(pool.add(pool.scale(out[2 + d], attributes.strides[d]),
-                                  pool.scale(reduced[1 + d], attributes.dilations[d])),
+    x.push_back(pool.add(pool.weighted_sum({out[2 + d], reduced[1 + d]},
+                                           {attributes.strides[d], attributes.dilations[d]}),
                          -attributes.low[d]));
     w.push_back(reduced[1 + d]);
   }
@@ -104,13 +104,13 @@ AccessNode AccessBuilder::conv_transpose(NodeId id) {
   const int64_t group_size = extents(node.results[0])[1] / attributes.groups;
   const int64_t group_inputs = extents(node.operands[0])[1] / attributes.groups;
   const ExprId channel =
-      pool.add(pool.scale(pool.floordiv(out[1], group_size), group_inputs), reduced[0]);
+      pool.weighted_sum({pool.floordiv(out[1], group_size), reduced[0]}, {group_inputs, 1});
   Index x = {out[0], channel};
   Index w = {channel, pool.mod(out[1], group_size)};
   std::vector<Guard> whole;
   for (size_t d = 0; d < attributes.strides.size(); ++d) {
     const ExprId spread =
-        pool.add(pool.subtract(out[2 + d], pool.scale(reduced[1 + d], attributes.dilations[d])),
+        pool.add(pool.weighted_sum({out[2 + d], reduced[1 + d]}, {1, -attributes.dilations[d]}),
                  attributes.low[d]);
     whole.push_back({pool.mod(spread, attributes.strides[d]), 0, 1});
     x.push_back(pool.floordiv(spread, attributes.strides[d]));

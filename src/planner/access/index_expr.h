@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -99,6 +100,10 @@ class IndexPool {
 
   // sum(index[i] * strides[i]).
   ExprId weighted_sum(std::span<const ExprId> index, std::span<const int64_t> strides);
+  ExprId weighted_sum(std::initializer_list<ExprId> index, std::initializer_list<int64_t> strides) {
+    return weighted_sum(std::span(index.begin(), index.size()),
+                        std::span(strides.begin(), strides.size()));
+  }
   // sum(index[i] * stride of dim i) for row-major extents.
   ExprId linearise(const std::vector<ExprId>& index, const std::vector<int64_t>& extents);
   // The inverse: `linear` taken apart into one expression per extent.

@@ -93,7 +93,7 @@ class NumberCheck {
   void check_kernel(const Kernel& kernel) {
     place_ = fmt::format("kernel {}: ", kernel.name);
     require(!kernel.name.empty() && is_identifier(kernel.name), "the name is no identifier");
-    require(kernel.block > 0 && kernel.min_blocks_per_sm > 0 && kernel.cluster > 0,
+    require(kernel.block > 0 && kernel.min_blocks_per_sm >= 0 && kernel.cluster > 0,
             "an empty block");
     require(kernel.shared_bytes >= 0 && kernel.counters >= 0, "a negative size");
     require(!kernel.parts.empty(), "no part");

@@ -205,7 +205,7 @@ struct Kernel {
   std::string name;
   std::vector<Part> parts;  // more than one: packed; part p owns the next `blocks` block numbers
   int block = 256;
-  int min_blocks_per_sm = 1;  // second argument of __launch_bounds__
+  int min_blocks_per_sm = 0;  // second argument of __launch_bounds__; 0: none
   int64_t shared_bytes = 0;
   int cluster = 1;           // blocks of a cluster, which are numbered one after another
   int counters = 0;          // of tickets and barriers, each in a sector of its own

@@ -54,6 +54,30 @@ TEST_CASE("kernels compile for several architectures and equal ones share a func
   }
 }
 
+TEST_CASE("units that an earlier call compiled are taken from it") {
+  const auto nvrtc = nvrtc_here();
+  if (!nvrtc) return;
+  std::vector<KernelText> kernels;
+  for (int i = 0; i < 5; ++i) kernels.push_back(scale_kernel("k" + std::to_string(i), "x", 3 + i));
+  CompileOptions options = options_for({"sm_80"});
+  CompiledKernels first = compile_kernels(kernels, *nvrtc, options);
+  const std::vector<CubinUnit> known = first.architectures[0].units;
+  REQUIRE(known.size() == 2);
+  // Marks what is not compiled again.
+  first.architectures[0].resources.at("k0").registers = 1000;
+  first.architectures[0].resources.at("k4").registers = 1000;
+  kernels[4] = scale_kernel("k4", "x", 11);
+  options.earlier = &first;
+  int compiled = 0;
+  options.progress = [&](int, int) { ++compiled; };
+  const CompiledKernels second = compile_kernels(kernels, *nvrtc, options);
+  CHECK(compiled == 1);
+  CHECK(second.architectures[0].units[0].cubin == known[0].cubin);
+  CHECK(second.architectures[0].units[1].cubin != known[1].cubin);
+  CHECK(second.architectures[0].resources.at("k0").registers == 1000);
+  CHECK(second.architectures[0].resources.at("k4").registers < 1000);
+}
+
 TEST_CASE("registers that do not fit are reported as spills") {
   const auto nvrtc = nvrtc_here();
   if (!nvrtc) return;
