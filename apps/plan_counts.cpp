@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "console.h"
 #include "planner/report/kernel_facts.h"
 
@@ -9,7 +11,18 @@ namespace stitch {
 
 namespace {
 
-// Every node is a copy: what an element is does not change, only where it lies.
+// Elements of one value at indices that do not depend on data: a reader could take them from there.
+bool reads_one_place(const AccessNode& node, const AccessGraph& graph) {
+  return std::all_of(node.operands.begin(), node.operands.end(), [&](const Read& read) {
+    if (read.pieces.size() != 1) return false;
+    const std::vector<ExprId>& index = read.pieces[0].index;
+    return std::none_of(index.begin(), index.end(),
+                        [&](ExprId e) { return graph.pool.has_read(e); });
+  });
+}
+
+// Every node is a copy: what an element is does not change, only where it lies. Gathers and
+// concatenations are no copies.
 bool only_moves(const Kernel& kernel, const AccessGraph& graph) {
   bool any = false;
   for (const Part& part : kernel.parts)
@@ -18,6 +31,7 @@ bool only_moves(const Kernel& kernel, const AccessGraph& graph) {
         for (AccessNodeId id : group.nodes) {
           const AccessNode& node = graph.node(id);
           if (node.kind != AccessKind::kElementwise || node.op != Op::k_bitcast) return false;
+          if (!reads_one_place(node, graph)) return false;
           any = true;
         }
   return any;
