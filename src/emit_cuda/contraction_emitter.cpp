@@ -260,7 +260,7 @@ void ContractionEmitter::emit_epilogue(CodeWriter& writer, const Group& group) {
   bind_block(builder, binding);
   bind_axis(builder, mapping_.m_axes, 1, "row", row_scope, false, binding);
   bind_axis(builder, mapping_.n_axes, mapping_.thread_n, "column", step_scope, whole, binding);
-  builder.set_own(binding);
+  builder.set_own(binding, group.mapping);
   context_.registers()[result_] = {whole ? sum_ + "[i]" : sum_ + "[i][e]", whole, Level::kStep};
   bool some = false;
   for (const Root& root : group.roots) {

@@ -8,6 +8,7 @@
 #include "emit_cuda/index_text.h"
 #include "graph/error.h"
 #include "planner/access/lane_access.h"
+#include "planner/plan/step_distance.h"
 
 namespace stitch {
 
@@ -334,19 +335,20 @@ ElementId ElementBuilder::placed(AccessValueId value, const std::vector<ExprId>&
                                  PredicateId predicate) {
   const auto kept = context_.registers().find(value);
   if (kept != context_.registers().end()) {
-    const std::vector<AtomId> own = atoms_of(value);
-    bool here = true;
-    for (size_t a = 0; a < own.size(); ++a) {
-      const auto bound = own_.find(own[a]);
-      const ExprId expected = bound == own_.end() ? context_.pool().constant(0) : bound->second;
-      here = here && expected == atoms[a];
+    const std::vector<AtomId> dims = atoms_of(value);
+    std::vector<ExprId> own;
+    for (const AtomId atom : dims) {
+      const auto bound = own_.find(atom);
+      own.push_back(bound == own_.end() ? context_.pool().constant(0) : bound->second);
     }
-    if (here) {
+    const std::optional<int64_t> steps =
+        step_distance(context_.pool(), *columns_, dims, own, atoms);
+    if (steps && (*steps == 0 || kept->second.per_step)) {
       Element element;
       element.kind = ElementKind::kRegister;
       element.dtype = context_.graph().value(value).dtype;
       element.value = value;
-      element.text = kept->second.text;
+      element.text = kept->second.at(*steps);
       element.scope = levels_[static_cast<size_t>(kept->second.level)];
       element.lanes = kept->second.lanes && graph_.width > 1;
       return add(std::move(element));

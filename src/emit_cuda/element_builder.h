@@ -24,9 +24,12 @@ class ElementBuilder {
   // Atoms of the plan -> expressions over coordinates.
   using Binding = IndexPool::AtomMap;
   // The scope of each level, and where the group itself stands: values kept in registers can only
-  // be read there.
+  // be read there, or at whole steps of its columns from there.
   void set_levels(const std::vector<ScopeId>& scopes) { levels_ = scopes; }
-  void set_own(const Binding& own) { own_ = own; }
+  void set_own(const Binding& own, const GroupMapping& columns) {
+    own_ = own;
+    columns_ = &columns;
+  }
   // The number of the row among those of its block; none: one row.
   void set_row_in_block(ExprId row) { row_in_block_ = row; }
 
@@ -98,6 +101,7 @@ class ElementBuilder {
   ElementGraph graph_;
   std::vector<ScopeId> levels_;
   Binding own_;
+  const GroupMapping* columns_ = nullptr;
   ExprId row_in_block_;
   using Key = std::pair<AccessValueId, std::vector<uint32_t>>;
   std::map<Key, ElementId> known_;

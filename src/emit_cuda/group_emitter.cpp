@@ -52,7 +52,7 @@ void GroupEmitter::set_up() {
   frame_.bind(builder_, row_scope_, binding_);
   bind_inner_rows();
   bind_columns();
-  builder_.set_own(binding_);
+  builder_.set_own(binding_, group_.mapping);
   bind_guards();
   add_roots();
 }
@@ -318,13 +318,13 @@ void GroupEmitter::add_place(const Root& root) {
       declared += "[" + frame_.in_flight_constant() + "]";
       here += "[r]";
     }
-    if (per_step) {
-      declared += "[" + steps_.steps_constant + "]";
-      here += "[i]";
-    }
+    KeptRegister kept = {here, false, Level::kRow, per_step};
+    if (per_step) declared += "[" + steps_.steps_constant + "]";
+    here = kept.at(0);
     const bool lanes = builder_.graph().lane.valid();
     const bool plain = !in_flight() && !per_step && !lanes && array == nullptr;
-    const Level level = array != nullptr ? Level::kStep : Level::kRow;
+    kept.lanes = lanes;
+    if (array != nullptr) kept.level = Level::kStep;
     if (lanes)
       declared += "[" +
                   std::string(row_width() > 1 ? frame_.width_constant() : steps_.vector_constant) +
@@ -350,7 +350,7 @@ void GroupEmitter::add_place(const Root& root) {
       };
       builder_.add_sink(std::move(sink));
     }
-    kept_.push_back({value, {here, lanes, level}});
+    kept_.emplace_back(value, std::move(kept));
   }
   const std::vector<ExprId> atoms = own_parts(value);
   for (const PlaceKind kind : {PlaceKind::kShared, PlaceKind::kScratch}) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "emit_cuda/cuda_types.h"
 #include "graph/error.h"
@@ -66,6 +67,12 @@ std::string reduce_noun(const Attributes& attributes) {
 }
 
 }  // namespace
+
+std::string KeptRegister::at(int64_t steps) const {
+  if (!per_step) return text;
+  if (steps == 0) return text + "[i]";
+  return fmt::format("{}[i {} {}]", text, steps < 0 ? '-' : '+', std::abs(steps));
+}
 
 BufferOfValue buffers_by_value(const Plan& plan) {
   BufferOfValue buffers;

@@ -21,6 +21,9 @@ struct KeptRegister {
   std::string text;
   bool lanes = false;  // one element per lane of the vector: text[j]
   Level level = Level::kRow;
+  bool per_step = false;  // one more index behind the text: the step of the columns
+  // At a number of steps from the one at hand.
+  std::string at(int64_t steps) const;
 };
 
 struct KernelArgument {

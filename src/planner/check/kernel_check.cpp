@@ -7,6 +7,7 @@
 
 #include "graph/hash.h"
 #include "planner/plan/plan_buffers.h"
+#include "planner/plan/step_distance.h"
 #include "planner/structure/cascade.h"
 #include "planner/structure/kernel_structure.h"
 
@@ -282,6 +283,17 @@ void KernelChecker::walk_expression(ExprId expression, AccessSubstitution* point
   }
 }
 
+// Whether the thread that asks has the element in another step of its columns.
+bool KernelChecker::is_own_step(AccessValueId value, const std::vector<ExprId>& index) {
+  std::vector<AtomId> atoms;
+  for (const std::vector<AtomId>& dim : graph_.value(value).dims) {
+    if (dim.size() != 1) return false;
+    atoms.push_back(dim.front());
+  }
+  return step_distance(graph_.pool, group_->mapping, atoms, own_index(graph_, value), index)
+      .has_value();
+}
+
 // Registers serve the thread that wrote them; what no place serves is computed again at its index.
 bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& placings,
                               const std::vector<ExprId>& index) {
@@ -299,7 +311,7 @@ bool KernelChecker::is_served(AccessValueId value, const std::vector<Placing>& p
         if (own) return true;
         break;
       case PlaceKind::kRegisterArray:
-        if (!own) break;
+        if (!own && (placing.group == group_ || !is_own_step(value, index))) break;
         if (!same_columns(placing.group->mapping, group_->mapping)) {
           report(fmt::format("{} is read under another mapping", value_name(value)));
         }

@@ -36,6 +36,7 @@ class KernelChecker {
   // True when a place holds the element; reports places that are used against their rules.
   bool is_served(AccessValueId value, const std::vector<Placing>& placings,
                  const std::vector<ExprId>& index);
+  bool is_own_step(AccessValueId value, const std::vector<ExprId>& index);
   bool rows_are_own(AccessValueId value, const Placing& placing, const std::vector<ExprId>& index);
   void report(const std::string& what);
   std::string value_name(AccessValueId value) const;

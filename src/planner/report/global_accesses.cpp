@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "planner/access/lane_access.h"
+#include "planner/plan/step_distance.h"
 
 namespace stitch {
 namespace {
@@ -105,6 +106,7 @@ void AccessWalk::bind(const Stage& stage, const Group& group) {
   IndexPool& pool = graph_.pool;
   GroupCoordinates& c = result_.coordinates;
   const StageMapping& m = stage.mapping;
+  columns_ = &group.mapping;
   c.lanes_along_rows = m.lanes_along_rows;
   if (!m.block_axes.empty()) {
     c.outer = coordinate(m.grid_y, AccessLevel::kStage);
@@ -353,8 +355,10 @@ void AccessWalk::visit_element(AccessValueId value, const std::vector<ExprId>& i
   visit_node(graph_.value(value).producer, binding, predicate);
 }
 
-bool AccessWalk::is_kept(AccessValueId value, const std::vector<ExprId>& parts) const {
-  return kept_.contains(value) && parts == own_parts(value);
+bool AccessWalk::is_kept(AccessValueId value, const std::vector<ExprId>& parts) {
+  if (!kept_.contains(value)) return false;
+  return step_distance(graph_.pool, *columns_, atoms_of(value), own_parts(value), parts)
+      .has_value();
 }
 
 bool AccessWalk::load_placed(AccessValueId value, const std::vector<ExprId>& parts,

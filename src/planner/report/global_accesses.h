@@ -97,7 +97,7 @@ class AccessWalk {
   void visit_reduction(AccessNodeId node, const Binding& binding, uint32_t predicate);
   void visit_read(const Read& read, const Binding& binding, uint32_t predicate);
   void visit_element(AccessValueId value, const std::vector<ExprId>& index, uint32_t predicate);
-  bool is_kept(AccessValueId value, const std::vector<ExprId>& parts) const;
+  bool is_kept(AccessValueId value, const std::vector<ExprId>& parts);
   // Whether the value was placed in memory; adds the load where that is global.
   bool load_placed(AccessValueId value, const std::vector<ExprId>& parts, uint32_t predicate);
   ExprId substituted(ExprId expr, const Binding& binding, uint32_t predicate);
@@ -133,6 +133,7 @@ class AccessWalk {
   const Group* before_ = nullptr;  // the last one of this stage
 
   // Of the current group.
+  const GroupMapping* columns_ = nullptr;
   GroupAccesses result_;
   Binding binding_;
   std::set<AccessValueId> reduced_;       // by its reduces

@@ -12,19 +12,19 @@ KeptRows::KeptRows(KernelNodes& nodes, const std::vector<StageGroup>& groups,
     : nodes_(nodes),
       groups_(groups),
       columns_(columns),
-      is_placed_(std::move(is_placed)),
-      tracer_(nodes, is_placed_) {}
+      tracer_(nodes, is_placed),
+      needs_(nodes, [this, is_placed](AccessValueId value, bool own) {
+        return is_placed(value, own) || (own && need_value(value));
+      }) {}
 
 std::vector<KeptValue> KeptRows::find() {
   for (size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].columns != columns_) continue;
-    visited_.clear();
+    group_ = g;
     for (const StageRoot& root : groups_[g].roots) {
-      if (root.kind == RootKind::kStore) {
-        need_value(root.value, g);
-      } else {
-        need_operands(root.node, g);
-      }
+      const Trace trace = root.kind == RootKind::kStore ? needs_.trace_value(root.value)
+                                                        : needs_.trace_operands(root.node);
+      for (const TracedRead& load : trace.loads) need_load(load);
     }
     note_first(g);
   }
@@ -57,50 +57,30 @@ const KeptRows::Load* KeptRows::find_load(const Read& read) const {
   return nullptr;
 }
 
-void KeptRows::need_operands(AccessNodeId id, size_t group) {
-  if (!visited_.insert(id).second) return;
-  const size_t operands = nodes_.graph().node(id).operands.size();
-  for (size_t i = 0; i < operands; ++i) {
-    const Read read = nodes_.graph().node(id).operands[i];
-    bool loads = false;
-    for (const Piece& piece : read.pieces) {
-      if (!nodes_.producer(piece.source).valid()) {
-        loads = true;
-      } else if (is_own_index(nodes_, piece.source, piece.index)) {
-        need_value(piece.source, group);
-      }
-    }
-    if (loads) need_load(id, i, group);
-  }
-}
-
-void KeptRows::need_value(AccessValueId value, size_t group) {
-  const AccessNodeId producer = nodes_.producer(value);
-  if (!producer.valid() || is_placed_(value, true)) return;
-  const auto first = first_group_.find(producer);
-  if (first == first_group_.end() || !is_worth_keeping(value)) {
-    need_operands(producer, group);
-    return;
-  }
+// Whether a value at its own atoms is there from an earlier group; keeps it for this one.
+bool KeptRows::need_value(AccessValueId value) {
+  const auto first = first_group_.find(nodes_.producer(value));
+  if (first == first_group_.end() || !is_worth_keeping(value)) return false;
   for (KeptValue& kept : kept_) {
     if (kept.value != value) continue;
-    kept.last_group = group;
-    return;
+    kept.last_group = group_;
+    return true;
   }
-  kept_.push_back({value, AccessNodeId(), 0, first->second, group});
+  kept_.push_back({value, AccessNodeId(), 0, first->second, group_});
+  return true;
 }
 
-void KeptRows::need_load(AccessNodeId node, size_t operand, size_t group) {
-  const Read read = nodes_.graph().node(node).operands[operand];
-  const Load* const load = find_load(read);
+void KeptRows::need_load(const TracedRead& read) {
+  if (!read.aligned || read.operand == TracedRead::kNested || !read.reader.valid()) return;
+  const Load* const load = find_load(nodes_.graph().node(read.reader).operands[read.operand]);
   if (load == nullptr) return;
   for (KeptValue& kept : kept_) {
     if (kept.reader != load->reader || kept.operand != load->operand || kept.value.valid())
       continue;
-    kept.last_group = group;
+    kept.last_group = group_;
     return;
   }
-  kept_.push_back({AccessValueId(), load->reader, load->operand, load->first_group, group});
+  kept_.push_back({AccessValueId(), load->reader, load->operand, load->first_group, group_});
 }
 
 // Indices and constants are cheaper to compute again than to keep.

@@ -2,7 +2,6 @@
 #pragma once
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "planner/stage/stage_groups.h"
@@ -25,20 +24,19 @@ class KeptRows {
   };
   bool is_full(const std::vector<AtomId>& atoms) const;
   void note_first(size_t group);
-  void need_operands(AccessNodeId node, size_t group);
-  void need_load(AccessNodeId node, size_t operand, size_t group);
-  void need_value(AccessValueId value, size_t group);
+  void need_load(const TracedRead& read);
+  bool need_value(AccessValueId value);
   const Load* find_load(const Read& read) const;
   bool is_worth_keeping(AccessValueId value);
 
   KernelNodes& nodes_;
   const std::vector<StageGroup>& groups_;
   const std::vector<AtomId>& columns_;
-  ValueTracer::IsPlaced is_placed_;
-  ValueTracer tracer_;
+  ValueTracer tracer_;  // up to what is placed
+  ValueTracer needs_;   // up to what is placed or kept
+  size_t group_ = 0;    // at hand
   std::unordered_map<AccessNodeId, size_t> first_group_;
   std::vector<Load> loads_;
-  std::unordered_set<AccessNodeId> visited_;  // in the group at hand
   std::vector<KeptValue> kept_;
 };
 

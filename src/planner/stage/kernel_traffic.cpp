@@ -105,11 +105,9 @@ void KernelTraffic::add_store(const Stage& stage, const Group& group, AccessValu
 void KernelTraffic::end_group() {
   for (const auto& [value, addresses] : in_group_) {
     Operand& operand = operands_[value];
-    int64_t repeated = 0;
-    for (const ExprId address : addresses) {
-      if (!operand.seen.insert(address).second) repeated += operand.bytes[address];
-    }
-    again_ += std::min(repeated, operand.total);
+    int64_t loaded = 0;
+    for (const ExprId address : addresses) loaded += operand.bytes[address];
+    operand.by_groups += std::min(loaded, operand.total);
   }
   in_group_.clear();
 }
@@ -174,8 +172,12 @@ std::map<AccessValueId, int64_t> KernelTraffic::read_bytes() const {
 ByteCounts KernelTraffic::counts() const {
   ByteCounts counts;
   counts.compulsory = stored_;
-  for (const auto& [value, operand] : operands_) counts.compulsory += operand.once();
-  counts.bytes = counts.compulsory + scratch_ + again_;
+  int64_t again = 0;
+  for (const auto& [value, operand] : operands_) {
+    counts.compulsory += operand.once();
+    again += std::max<int64_t>(operand.by_groups - operand.once(), 0);
+  }
+  counts.bytes = counts.compulsory + scratch_ + again;
   counts.requested = std::max(requested_, int64_t{0}) + scratch_;
   return counts;
 }

@@ -31,7 +31,7 @@ class KernelTraffic {
     std::map<ExprId, int64_t> bytes;  // by address: elements that it reaches
     std::vector<Range> box;           // per dim of the tensor, around all that is read
     int64_t total = 0;                // bytes inside of it
-    std::set<ExprId> seen;            // addresses that earlier groups loaded
+    int64_t by_groups = 0;            // bytes that the groups load, each what it needs once
     int64_t once() const;
     int64_t widen(const AccessGraph& graph, const TracedRead& load);
   };
@@ -43,7 +43,6 @@ class KernelTraffic {
   KernelNodes& nodes_;
   std::map<AccessValueId, Operand> operands_;
   std::map<AccessValueId, std::set<ExprId>> in_group_;
-  int64_t again_ = 0;
   int64_t stored_ = 0;
   int64_t scratch_ = 0;
   int64_t requested_ = 0;

@@ -20,6 +20,10 @@ int64_t steps_of(const MappingProblem& problem, int64_t threads, int64_t vector)
   return std::max<int64_t>(ceil_div(problem.columns, threads * vector), 1);
 }
 
+bool divides_period(const MappingProblem& problem, int64_t threads, int64_t vector) {
+  return problem.column_period % (threads * vector) == 0;
+}
+
 // Among the powers of two up to a warp that cover a line (or the row): the one that wastes least,
 // on a tie the largest.
 int lanes_per_row(const MappingProblem& problem, int64_t vector) {
@@ -29,6 +33,7 @@ int lanes_per_row(const MappingProblem& problem, int64_t vector) {
   int64_t least = INT64_MAX;
   for (int lanes = 1; lanes <= kWarp; lanes *= 2) {
     if (lanes < kWarp && lanes * vector * problem.element_bytes < wanted) continue;
+    if (!divides_period(problem, lanes, vector)) continue;
     const int64_t cost = lanes * steps_of(problem, lanes, vector);
     if (cost <= least) {
       least = cost;
@@ -48,7 +53,7 @@ int threads_for_row(const MappingProblem& problem, const DeviceModel& device, in
   while (threads < limit && steps_of(problem, threads, vector) > 1) {
     const bool full = steps_of(problem, threads, vector) * vector * arrays > kMostRowElements;
     const bool idle = threads < block && all_rows(problem) * threads / block < device.sm_count;
-    if (!full && !idle) break;
+    if ((!full && !idle) || !divides_period(problem, threads * 2, vector)) break;
     threads *= 2;
   }
   return threads;

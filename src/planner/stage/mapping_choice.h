@@ -15,6 +15,7 @@ struct MappingProblem {
   int64_t element_bytes = 4;  // of the largest access
   int64_t row_vector = 1;     // widest aligned access along the rows (lanes along rows)
   int64_t column_vector = 1;  // widest aligned access along the columns
+  int64_t column_period = 0;  // not 0: a step of all threads of a row divides it
   int64_t row_run = 1;        // neighbouring rows that are contiguous (lanes along rows)
   int live_arrays = 0;        // row values kept in registers at the same time
   int loads = 1;              // independent full-size loads per point

@@ -1,6 +1,7 @@
 #include "planner/stage/stage_builder.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -37,6 +38,7 @@ class StageBuilder {
     choose_places();
     grouper_.keep(groups_);
     was_kept_ = true;
+    settle_distant_reads();
     const int64_t kept_bytes = choose_exchange();
     fill_mapping();
     for (const StageGroup& group : groups_.groups) add_group(group);
@@ -187,16 +189,58 @@ class StageBuilder {
     return kept_in_shared_ || kept.first_exchange != 0;
   }
 
+  // Reads at constant distances along the columns: threads of a row whose steps divide the
+  // distances have those elements themselves, where half of the threads do. Else threads exchange
+  // them.
+  void settle_distant_reads() {
+    int64_t period = 0;
+    bool own_mapping = !kept_in_shared_ && request_.like == nullptr && !geometry_.lanes_along_rows;
+    for (const KeptValue& kept : groups_.kept) {
+      if (kept.first_distant == 0) continue;
+      period = std::gcd(period, kept.distance);
+      const StageGroup& group = groups_.groups[kept.first_group];
+      own_mapping = own_mapping && !kept.foreign && group.columns == widest_group()->columns;
+    }
+    if (period == 0) return;
+    if (own_mapping) {
+      MappingProblem wanted = problem();
+      wanted.column_period = period;
+      const MappingNumbers numbers = choose_mapping(wanted, *request_.device);
+      const int64_t step = static_cast<int64_t>(numbers.threads_per_row) * numbers.vector;
+      if (period % step == 0 && numbers.threads_per_row * 2 >= numbers_.threads_per_row &&
+          numbers.row_elements <= kMostRowElements) {
+        numbers_ = numbers;
+        set_passes();
+        return;
+      }
+    }
+    for (KeptValue& kept : groups_.kept) {
+      if (kept.first_distant == 0) continue;
+      kept.first_exchange = kept.first_exchange == 0
+                                ? kept.first_distant
+                                : std::min(kept.first_exchange, kept.first_distant);
+    }
+  }
+
   // Values that other threads read go to shared memory as well, where it holds the block's rows.
   // Returns the bytes used.
   int64_t choose_exchange() {
     const bool exchanges = std::any_of(groups_.kept.begin(), groups_.kept.end(),
                                        [&](const KeptValue& kept) { return needs_shared(kept); });
     if (!exchanges) return 0;
-    const int64_t rows = static_cast<int64_t>(numbers_.row_threads) * numbers_.rows_per_thread;
-    const int64_t bytes = kept_shared_bytes() * rows;
     const int64_t limit = kept_in_shared_ ? request_.device->shared_bytes_per_block
                                           : request_.device->shared_bytes_per_sm / kExchangeBlocks;
+    int64_t rows = static_cast<int64_t>(numbers_.row_threads) * numbers_.rows_per_thread;
+    int64_t bytes = kept_shared_bytes() * rows;
+    while (bytes + kSlotReserve > limit && numbers_.rows_per_thread > 1 &&
+           request_.like == nullptr && !geometry_.lanes_along_rows) {
+      numbers_.rows_per_thread /= 2;
+      numbers_.row_elements /= 2;
+      rows /= 2;
+      bytes /= 2;
+      numbers_.grid_x = (point_count(nodes_.pool(), geometry_.rows) + rows - 1) / rows;
+      set_passes();
+    }
     if (!geometry_.lanes_along_rows && bytes + kSlotReserve <= limit) return bytes;
     grouper_.compute_moved_again(groups_);
     return kept_in_shared_ ? kept_shared_bytes() * rows : 0;

@@ -1,9 +1,11 @@
 #include "planner/stage/stage_groups.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "planner/access/read_rewriter.h"
+#include "planner/plan/step_distance.h"
 #include "planner/stage/kept_rows.h"
 #include "planner/structure/cascade.h"
 
@@ -279,14 +281,31 @@ void StageGrouper::find_reads(StageGroups& groups) const {
       for (const StageRoot& root : groups.groups[g].roots) {
         for (const TracedRead& read : root.trace.placed) {
           if (read.value != kept.value) continue;
-          const bool foreign = groups.groups[g].columns != columns;
-          const bool moved = !is_own_index(nodes_, read.value, read.index);
-          kept.foreign = kept.foreign || foreign;
-          if ((foreign || moved) && kept.first_exchange == 0) kept.first_exchange = g;
+          if (groups.groups[g].columns != columns) {
+            kept.foreign = true;
+            if (kept.first_exchange == 0) kept.first_exchange = g;
+          } else if (!is_own_index(nodes_, read.value, read.index)) {
+            note_moved(kept, read, columns, g);
+          }
         }
       }
     }
   }
+}
+
+void StageGrouper::note_moved(KeptValue& kept, const TracedRead& read,
+                              std::span<const AtomId> columns, size_t group) const {
+  const std::vector<AtomId>& atoms = nodes_.atoms(read.value);
+  std::vector<ExprId> own;
+  for (const AtomId atom : atoms) own.push_back(nodes_.pool().of(atom));
+  const std::optional<int64_t> distance =
+      column_distance(nodes_.pool(), atoms, own, read.index, columns);
+  if (!distance) {
+    if (kept.first_exchange == 0) kept.first_exchange = group;
+    return;
+  }
+  kept.distance = std::gcd(kept.distance, *distance);
+  if (kept.first_distant == 0) kept.first_distant = group;
 }
 
 void StageGrouper::compute_moved_again(StageGroups& groups) {

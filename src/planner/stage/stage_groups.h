@@ -43,6 +43,10 @@ struct KeptValue {
   // group over other columns reads it.
   size_t first_exchange = 0;
   bool foreign = false;
+  // The first group that reads it at constant distances along the columns, or 0, and their greatest
+  // common divisor: threads whose steps divide it read what they wrote themselves.
+  size_t first_distant = 0;
+  int64_t distance = 0;
 };
 
 struct StageGroups {
@@ -96,6 +100,8 @@ class StageGrouper {
   bool is_stopped(AccessValueId value, bool own) const;
   void trace_again(StageGroups& groups);
   void find_reads(StageGroups& groups) const;
+  void note_moved(KeptValue& kept, const TracedRead& read, std::span<const AtomId> columns,
+                  size_t group) const;
   void drop(StageGroups& groups, AccessValueId value);
 
   KernelNodes& nodes_;
