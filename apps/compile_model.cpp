@@ -17,6 +17,7 @@
 #include "only_kernel.h"
 #include "plan_counts.h"
 #include "plan_file.h"
+#include "planner/check/plan_validate.h"
 #include "planner/plan/plan_text.h"
 #include "planner/report/explain.h"
 #include "planner/report/requested_bytes.h"
@@ -216,6 +217,7 @@ void build_kernels(const CompileFlags& flags, HostImages host, Console& console,
   const Stopwatch emit_time;
   size_t emitted = 0;
   for (PlannedArchitecture& planned : compiled.architectures) {
+    if (flags.plans.empty()) validate_plan(planned.plan);
     count_requested_bytes(planned.plan);
     planned.kernels = emit(planned.plan, flags);
     emitted += planned.kernels.size();

@@ -26,6 +26,21 @@ AtomId contiguous_atom(const AccessGraph& graph, ExprId linear) {
   return AtomId();
 }
 
+// Whether a reader of what the tile holds is evaluated elsewhere too: a window over the result
+// reaches into the tiles of other blocks.
+bool reads_beside_tile(const KernelStructure& structure, const Cluster& cluster, const Turn& turn) {
+  for (const size_t i : cluster.roots) {
+    for (const TracedNode& traced : structure.roots[i].trace.nodes) {
+      if (!traced.aligned &&
+          std::any_of(turn.operands.begin(), turn.operands.end(),
+                      [&](const auto& operand) { return operand.first == traced.node; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 class TurnBuilder {
  public:
   TurnBuilder(KernelNodes& nodes, std::span<const AccessValueId> stored, const Turn& turn,
@@ -211,7 +226,7 @@ std::optional<Turn> find_turn(KernelNodes& nodes, const KernelStructure& structu
       }
     }
   }
-  if (!turn.load_atom.valid()) return std::nullopt;
+  if (!turn.load_atom.valid() || reads_beside_tile(structure, cluster, turn)) return std::nullopt;
   return turn;
 }
 
