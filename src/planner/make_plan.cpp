@@ -13,6 +13,7 @@
 #include "planner/absorb/assembly.h"
 #include "planner/absorb/matrix_layout.h"
 #include "planner/absorb/sliced_products.h"
+#include "planner/absorb/value_order.h"
 #include "planner/access/regions.h"
 #include "planner/cost/launch.h"
 #include "planner/device/device_model.h"
@@ -130,6 +131,9 @@ class Planner {
       lay_out_matrices(plan_.graph, [this](AccessNodeId node) {
         return !is_library(node) && !is_tiled_contraction(plan_.graph, plan_.graph.node(node));
       });
+    }
+    if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kValueOrder)) {
+      choose_value_orders(plan_.graph, [this](AccessNodeId node) { return is_library(node); });
     }
     if (options_.fusion == FusionMode::kStitch) parts_ = assemble_in_place(plan_.graph);
     set_depths(plan_.graph);

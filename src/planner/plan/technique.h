@@ -11,6 +11,7 @@ enum class Technique : uint8_t {
   kSearch,           // inside of regions (region_search.h); mode stitch
   kProducts,         // matrix-vector products computed by the kernels that read them
   kMatrixLayout,     // constant matrices of such products stored by the summed dims
+  kValueOrder,       // values between kernels stored in the order of their operands; mode stitch
   kEpilogues,        // element-wise nodes in own contraction kernels; mode stitch
   kPacking,          // independent kernels in one launch
   kChains,           // kernels that follow each other across a product become one; mode stitch
@@ -26,10 +27,11 @@ struct TechniqueName {
   Technique technique;
   std::string_view name;
 };
-inline constexpr std::array<TechniqueName, 12> kTechniques = {{
+inline constexpr std::array<TechniqueName, 13> kTechniques = {{
     {Technique::kSearch, "search"},
     {Technique::kProducts, "products"},
     {Technique::kMatrixLayout, "matrix-layout"},
+    {Technique::kValueOrder, "value-order"},
     {Technique::kEpilogues, "epilogues"},
     {Technique::kPacking, "packing"},
     {Technique::kChains, "chains"},
