@@ -343,7 +343,7 @@ ElementId ElementBuilder::placed(AccessValueId value, const std::vector<ExprId>&
     }
     const std::optional<int64_t> steps =
         step_distance(context_.pool(), *columns_, dims, own, atoms);
-    if (steps && (*steps == 0 || kept->second.per_step)) {
+    if (steps && (*steps == 0 || kept->second.steps > 0)) {
       Element element;
       element.kind = ElementKind::kRegister;
       element.dtype = context_.graph().value(value).dtype;

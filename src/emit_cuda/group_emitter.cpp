@@ -318,7 +318,11 @@ void GroupEmitter::add_place(const Root& root) {
       declared += "[" + frame_.in_flight_constant() + "]";
       here += "[r]";
     }
-    KeptRegister kept = {here, false, Level::kRow, per_step};
+    KeptRegister kept = {here};
+    if (per_step) {
+      kept.steps = steps_.count;
+      kept.steps_constant = steps_.steps_constant;
+    }
     if (per_step) declared += "[" + steps_.steps_constant + "]";
     here = kept.at(0);
     const bool lanes = builder_.graph().lane.valid();

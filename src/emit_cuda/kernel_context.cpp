@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "emit_cuda/cuda_types.h"
 #include "graph/error.h"
@@ -68,10 +67,10 @@ std::string reduce_noun(const Attributes& attributes) {
 
 }  // namespace
 
-std::string KeptRegister::at(int64_t steps) const {
-  if (!per_step) return text;
-  if (steps == 0) return text + "[i]";
-  return fmt::format("{}[i {} {}]", text, steps < 0 ? '-' : '+', std::abs(steps));
+std::string KeptRegister::at(int64_t distance) const {
+  if (steps == 0) return text;
+  if (distance == 0) return text + "[i]";
+  return fmt::format("{}[(i + {}) % {}]", text, (distance % steps + steps) % steps, steps_constant);
 }
 
 BufferOfValue buffers_by_value(const Plan& plan) {

@@ -21,9 +21,11 @@ struct KeptRegister {
   std::string text;
   bool lanes = false;  // one element per lane of the vector: text[j]
   Level level = Level::kRow;
-  bool per_step = false;  // one more index behind the text: the step of the columns
-  // At a number of steps from the one at hand.
-  std::string at(int64_t steps) const;
+  int64_t steps = 0;  // not 0: one more index behind the text, the step of the columns
+  std::string steps_constant = {};
+  // At a distance of so many steps from the one at hand. It wraps: where there is no such step, the
+  // element is not the one that is chosen, but it is there.
+  std::string at(int64_t distance) const;
 };
 
 struct KernelArgument {

@@ -7,6 +7,7 @@
 #include "planner/cost/cost.h"
 #include "planner/kernel/cluster_split.h"
 #include "planner/kernel/shared_kernel.h"
+#include "planner/structure/align_atoms.h"
 #include "planner/structure/coalesce.h"
 #include "planner/structure/kernel_structure.h"
 #include "planner/structure/late_division.h"
@@ -65,6 +66,7 @@ class Building {
       const AccessNode& node = plan_.graph.node(id);
       if (is_reduce(node) && is_inline_reduce(plan_.graph, node)) nodes_.rename_reduced(id);
     }
+    align_atoms(nodes_, stored_);
     coalesce_atoms(nodes_, stored_);
     structure_ = find_structure(nodes_, stored_);
   }

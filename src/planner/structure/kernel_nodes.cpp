@@ -164,6 +164,17 @@ AtomId KernelNodes::merge(AtomId outer, AtomId inner) {
   return whole;
 }
 
+void KernelNodes::rename(AtomId atom, AtomId to) {
+  const auto change_atoms = [&](std::vector<AtomId> atoms) {
+    std::replace(atoms.begin(), atoms.end(), atom, to);
+    return atoms;
+  };
+  const auto change_index = [](const std::vector<AtomId>&, std::vector<ExprId> index) {
+    return index;
+  };
+  rewrite({{atom, graph_->pool.of(to)}}, change_atoms, change_index);
+}
+
 KernelNodes::Halves KernelNodes::split(AtomId atom, int64_t inner_extent) {
   IndexPool& pool = graph_->pool;
   const Atom old = pool.atom(atom);

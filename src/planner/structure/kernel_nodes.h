@@ -33,6 +33,8 @@ class KernelNodes {
 
   // Two atoms that stand next to each other everywhere become one.
   AtomId merge(AtomId outer, AtomId inner);
+  // An atom takes the place of another of the same extent, where no node has both.
+  void rename(AtomId atom, AtomId to);
   struct Halves {
     AtomId outer, inner;
     bool ragged = false;  // the extent is no multiple: points with outer*n + inner >= extent
