@@ -47,7 +47,7 @@ double reachable_gbps(const DeviceModel& device, const StageWork& work) {
   const double sms = device.sm_count;
   const double resident =
       std::min<double>(static_cast<double>(work.blocks), sms * std::max(work.resident_blocks, 1));
-  const double threads = resident * work.threads;
+  const double threads = resident * work.threads * work.busy_share;
   const double by_latency =
       threads * device.bytes_in_flight_per_thread / device.dram_latency_us / 1e3;
   const double by_sm = std::min<double>(static_cast<double>(work.blocks), sms) *
@@ -61,7 +61,7 @@ void add_stage_cost(Estimate& estimate, const DeviceModel& device, const StageWo
   const double busy = std::min(blocks, sms);
   const double threads_per_sm =
       std::min(blocks / busy, static_cast<double>(std::max(work.resident_blocks, 1))) *
-      work.threads;
+      work.threads * work.busy_share;
   const double lanes = busy * kLanesPerSm * device.clock_ghz * 1e3 *
                        std::min(1.0, threads_per_sm / device.full_rate_threads);
   estimate.memory_us += work.bytes / 1e3 / reachable_gbps(device, work);

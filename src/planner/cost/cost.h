@@ -12,6 +12,7 @@ namespace stitch {
 struct StageWork {
   int64_t blocks = 1;
   int threads = 256;        // of a block
+  double busy_share = 1;    // of them: those that have elements
   int resident_blocks = 1;  // per multiprocessor
   double bytes = 0;         // through global memory
   double footprint = 0;     // bytes that have to stay in L2 for the re-reads

@@ -232,6 +232,7 @@ void KernelAssembly::charge(const BuiltStage& built) {
   work.instructions = built.instructions;
   work.reduce_depth = built.reduce_depth;
   work.threads = built.block;
+  work.busy_share = built.busy_share;
   work.bytes = static_cast<double>(bytes - charged_bytes_);
   work.resident_blocks =
       resident_blocks(device_, {built.block, built.registers, built.shared_bytes});

@@ -45,6 +45,7 @@ class StageBuilder {
     place_values();
     built_.shared_bytes = assign_slots(nodes_.graph(), built_.stage, kept_bytes);
     built_.block = numbers_.block();
+    built_.busy_share = busy_share();
     const bool nothing_kept = groups_.kept.empty() && swept_sums() == 0;
     const int kept = kept_in_shared_ || nothing_kept ? 0 : numbers_.row_elements;
     built_.fits = swept_sums() == 0 || (!kept_in_shared_ && kept <= kMostRowElements);
@@ -149,6 +150,15 @@ class StageBuilder {
     set_passes();
     const bool one_row = wanted.lanes_along_rows || numbers_.rows_per_thread == 1;
     if (one_row) grouper_.follow(groups_);
+  }
+
+  // A row shorter than its threads leaves the others without a load to have in flight.
+  double busy_share() const {
+    const StageGroup* const widest = widest_group();
+    if (geometry_.lanes_along_rows || widest == nullptr) return 1;
+    const int64_t vectors =
+        (point_count(nodes_.pool(), widest->columns) + numbers_.vector - 1) / numbers_.vector;
+    return std::min(1.0, static_cast<double>(vectors) / numbers_.threads_per_row);
   }
 
   // Tiles of rows that a block does one after another.

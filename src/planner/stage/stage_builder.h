@@ -40,6 +40,7 @@ struct BuiltStage {
   int registers = 0;        // assumed per thread
   double instructions = 0;  // of single threads
   int reduce_depth = 0;     // reductions that wait for each other
+  double busy_share = 1;    // of the block's threads: those that have elements
   bool fits = true;         // registers hold the sums of a sweep
   int64_t blocks() const { return stage.mapping.grid_x * stage.mapping.grid_y; }
 };
