@@ -91,6 +91,15 @@ class Planner {
 
   int regions_anew() const { return regions_anew_; }
 
+  // Whether independent regions that read the same inputs are planned as one (regions.h).
+  bool joins_regions() const {
+    if (options_.fusion != FusionMode::kStitch || !options_.techniques.has(Technique::kSiblings)) {
+      return false;
+    }
+    const std::vector<Region> regions = depth_regions(plan_.graph);
+    return join_siblings(plan_.graph, regions).size() != regions.size();
+  }
+
  private:
   void merge_kernels(KernelBuilder& builder) {
     if (options_.fusion == FusionMode::kStitch && options_.techniques.has(Technique::kChains)) {
@@ -310,10 +319,12 @@ size_t library_calls(const Plan& plan) {
 }
 
 // What mode stitch tries beside its search, likely ones first.
-std::vector<PlanOptions> other_starts(const Graph& graph, const PlanOptions& options) {
-  std::vector<PlanOptions> starts(2, options);
+std::vector<PlanOptions> other_starts(const Graph& graph, const PlanOptions& options,
+                                      bool joins_regions) {
+  std::vector<PlanOptions> starts(joins_regions ? 3 : 2, options);
   starts[0].techniques.leave_out(Technique::kSearch);
   starts[1].techniques.leave_out(Technique::kProducts);
+  if (joins_regions) starts[2].techniques.leave_out(Technique::kSiblings);
   for (const FusionMode mode :
        {FusionMode::kAStitch, FusionMode::kFusionStitching, FusionMode::kXla}) {
     starts.push_back(options);
@@ -344,11 +355,13 @@ Plan best_plan(const Graph& graph, const PlanOptions& options, PlanDecisions* de
   const DeviceModel& device = model_of(options);
   const AccessGraph built = build_access_graph(graph);
   JointKernels joints;
-  Plan best = Planner(built, options, device, joints).run(decisions);
+  Planner first(built, options, device, joints);
+  const bool joins_regions = first.joins_regions();
+  Plan best = first.run(decisions);
   const bool may_choose = options.fusion == FusionMode::kStitch && options.best_of_modes &&
                           options.max_fusions == INT64_MAX && options.only_regions_of.empty();
   if (!may_choose) return best;
-  for (const PlanOptions& start : other_starts(graph, options)) {
+  for (const PlanOptions& start : other_starts(graph, options, joins_regions)) {
     PlanDecisions own;
     Plan plan = Planner(built, start, device, joints).run(decisions == nullptr ? nullptr : &own);
     if (library_calls(plan) != library_calls(best) || predicted_us(plan) >= predicted_us(best)) {
