@@ -9,11 +9,9 @@
 namespace stitch {
 namespace {
 
-void for_each_kernel(std::vector<Kernel>& kernels, const auto& use) {
-  for (Kernel& kernel : kernels) {
-    use(kernel);
-    for_each_kernel(kernel.twin, use);
-  }
+void with_twins(Kernel& kernel, const auto& use) {
+  use(kernel);
+  for (Kernel& twin : kernel.twin) with_twins(twin, use);
 }
 
 }  // namespace
@@ -29,10 +27,7 @@ bool give_registers(PlannedArchitecture& planned) {
     given |= give_registers(kernel, planned.device, found->registers, found->bytes);
   };
   for (Step& step : planned.plan.steps) {
-    Kernel* const kernel = std::get_if<Kernel>(&step);
-    if (kernel == nullptr) continue;
-    give(*kernel);
-    for_each_kernel(kernel->twin, give);
+    if (Kernel* const kernel = std::get_if<Kernel>(&step)) with_twins(*kernel, give);
   }
   return given;
 }

@@ -322,8 +322,8 @@ void GroupEmitter::add_place(const Root& root) {
     if (per_step) {
       kept.steps = steps_.count;
       kept.steps_constant = steps_.steps_constant;
+      declared += "[" + steps_.steps_constant + "]";
     }
-    if (per_step) declared += "[" + steps_.steps_constant + "]";
     here = kept.at(0);
     const bool lanes = builder_.graph().lane.valid();
     const bool plain = !in_flight() && !per_step && !lanes && array == nullptr;

@@ -16,17 +16,16 @@
 namespace stitch {
 namespace {
 
-// An operand that is integers times a scale, seen through transposes.
-struct Dequantised {
-  ValueId integers;               // as f32
-  std::vector<NodeId> movements;  // between the product and the contraction, innermost first
-  Tensor scale;                   // one element, or one per index of `axis`
-  int axis = -1;                  // of the operand; -1: one scale for all
+struct Scale {
+  Tensor tensor;  // one element, or one per index of `axis`
+  int axis = -1;  // -1: one scale for all
 };
 
-struct Scale {
-  Tensor tensor;
-  int axis = -1;
+// An operand that is integers times a scale, seen through transposes.
+struct Dequantised {
+  ValueId integers;                // as f32
+  std::vector<NodeId> transposes;  // between the product and the contraction, innermost first
+  Scale scale;                     // along an axis of the operand
 };
 
 class ScaleDeferrer {
@@ -53,11 +52,11 @@ class ScaleDeferrer {
     const std::optional<Dequantised> left = dequantised(node.operands[0]);
     const std::optional<Dequantised> right = dequantised(node.operands[1]);
     if (!left || !right) return false;
-    const std::optional<int> left_axis = result_axis(node, 0, left->axis);
-    const std::optional<int> right_axis = result_axis(node, 1, right->axis);
+    const std::optional<int> left_axis = result_axis(node, 0, left->scale.axis);
+    const std::optional<int> right_axis = result_axis(node, 1, right->scale.axis);
     if (!left_axis || !right_axis) return false;
     const std::optional<std::vector<Scale>> scales =
-        product({left->scale, *left_axis}, {right->scale, *right_axis});
+        product({left->scale.tensor, *left_axis}, {right->scale.tensor, *right_axis});
     if (!scales) return false;
     const ValueType type = graph_.type(node.results[0]);
     ValueId result = rewriter_.to().add(node.op, {moved(*left), moved(*right)}, node.attributes,
@@ -78,7 +77,7 @@ class ScaleDeferrer {
     Dequantised found;
     const Node* node = producer(operand);
     for (; node != nullptr && node->op == Op::k_transpose; node = producer(node->operands[0])) {
-      found.movements.insert(found.movements.begin(), graph_.value(node->results[0]).producer);
+      found.transposes.insert(found.transposes.begin(), graph_.value(node->results[0]).producer);
     }
     if (node == nullptr || node->op != Op::k_mul) return std::nullopt;
     for (const size_t side : {0, 1}) {
@@ -88,14 +87,13 @@ class ScaleDeferrer {
       std::optional<Scale> scale = scale_of(node->operands[1 - side]);
       if (!scale) continue;
       found.integers = node->operands[side];
-      found.scale = std::move(scale->tensor);
-      found.axis = scale->axis;
-      for (const NodeId movement : found.movements) {
-        if (found.axis < 0) break;
+      found.scale = *std::move(scale);
+      int& axis = found.scale.axis;
+      for (const NodeId transpose : found.transposes) {
+        if (axis < 0) break;
         const auto& perm =
-            attributes_as<TransposeAttributes>(graph_.node(movement).attributes).perm;
-        found.axis =
-            static_cast<int>(std::find(perm.begin(), perm.end(), found.axis) - perm.begin());
+            attributes_as<TransposeAttributes>(graph_.node(transpose).attributes).perm;
+        axis = static_cast<int>(std::find(perm.begin(), perm.end(), axis) - perm.begin());
       }
       return found;
     }
@@ -148,8 +146,8 @@ class ScaleDeferrer {
 
   ValueId moved(const Dequantised& operand) {
     ValueId value = rewriter_.map(operand.integers);
-    for (const NodeId movement : operand.movements) {
-      const Node& node = graph_.node(movement);
+    for (const NodeId transpose : operand.transposes) {
+      const Node& node = graph_.node(transpose);
       const ValueType type = graph_.type(node.results[0]);
       value = rewriter_.to().add(node.op, {value}, node.attributes, node.sources, &type);
     }

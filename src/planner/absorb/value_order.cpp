@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <vector>
 
 #include "planner/access/address.h"
@@ -114,17 +112,8 @@ class OrderChooser {
       }
       const AccessValueId result = node.results.front();
       if (!votes_[result.index]) continue;
-      std::vector<ExprId> index;
-      for (const std::vector<AtomId>& dim : graph_.value(result).dims) {
-        std::vector<ExprId> parts;
-        std::vector<int64_t> extents;
-        for (const AtomId atom : dim) {
-          parts.push_back(graph_.pool.of(atom));
-          extents.push_back(graph_.pool.atom(atom).extent);
-        }
-        index.push_back(graph_.pool.linearise(parts, extents));
-      }
-      vote(id, atoms_of_reads(node, piece), address_of(graph_, result, index).linear, votes);
+      const ExprId stored = address_of(graph_, result, own_index(graph_, result)).linear;
+      vote(id, atoms_of_reads(node, piece), stored, votes);
     }
   }
 

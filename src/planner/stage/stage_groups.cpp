@@ -296,10 +296,8 @@ void StageGrouper::find_reads(StageGroups& groups) const {
 void StageGrouper::note_moved(KeptValue& kept, const TracedRead& read,
                               std::span<const AtomId> columns, size_t group) const {
   const std::vector<AtomId>& atoms = nodes_.atoms(read.value);
-  std::vector<ExprId> own;
-  for (const AtomId atom : atoms) own.push_back(nodes_.pool().of(atom));
-  const std::optional<int64_t> distance =
-      column_distance(nodes_.pool(), atoms, own, read.index, columns);
+  const std::optional<int64_t> distance = column_distance(
+      nodes_.pool(), atoms, own_index(nodes_.graph(), read.value), read.index, columns);
   if (!distance) {
     if (kept.first_exchange == 0) kept.first_exchange = group;
     return;

@@ -33,7 +33,7 @@ Trace ValueTracer::trace_value(AccessValueId value) {
   begin();
   Piece whole;
   whole.source = value;
-  for (const AtomId atom : nodes_.atoms(value)) whole.index.push_back(nodes_.pool().of(atom));
+  whole.index = own_index(nodes_.graph(), value);
   Step step = step_to(whole);
   step.read.aligned = true;
   walk(step);
